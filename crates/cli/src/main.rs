@@ -1,0 +1,2 @@
+//! `carrick`: joins any language model to any tool.
+fn main() {}

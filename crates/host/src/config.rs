@@ -1,0 +1,1 @@
+//! Server configuration: `.mcp.json` and the like.

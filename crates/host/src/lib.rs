@@ -1,0 +1,9 @@
+//! The host engine: configuration, servers, models and the agent turn.
+//!
+//! Returns events and values; never prints, reads the environment or exits.
+
+pub mod config;
+pub mod dialect;
+pub mod matcher;
+pub mod model;
+pub mod trust;

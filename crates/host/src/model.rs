@@ -1,0 +1,1 @@
+//! Language models: requests, streamed answers, and the providers that carry them.

@@ -1,0 +1,1 @@
+//! Which project configurations a person has approved, by content hash.

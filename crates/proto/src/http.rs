@@ -1,0 +1,1 @@
+//! Header and status rules of Streamable HTTP as pure functions over strings.

@@ -1,0 +1,1 @@
+//! The JSON-RPC envelope: one scan, spans, edits.

@@ -1,0 +1,1 @@
+//! The event-stream format (server-sent events), incremental and without IO.

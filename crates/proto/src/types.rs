@@ -1,0 +1,1 @@
+//! The newest revision's shapes, by feature.

@@ -1,0 +1,1 @@
+//! The XML dialect: how a model writes tool requests, and how small servers speak it.

@@ -1,0 +1,1 @@
+//! The HTTP client that every outgoing connection uses.

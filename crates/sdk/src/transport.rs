@@ -1,0 +1,4 @@
+//! Transports: how messages travel between a client and a server.
+
+pub mod child;
+pub mod http;

@@ -1,0 +1,1 @@
+//! A server as a supervised child process.

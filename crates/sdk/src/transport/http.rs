@@ -1,0 +1,1 @@
+//! Streamable HTTP, client and server side.

@@ -1,0 +1,1 @@
+//! Files under given roots, and nothing outside them.

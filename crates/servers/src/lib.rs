@@ -1,0 +1,4 @@
+//! The servers built into Carrick.
+
+pub mod files;
+pub mod time;

@@ -1,0 +1,1 @@
+//! Current time and conversion between zones.

@@ -1,0 +1,1 @@
+//! Test peers and fixtures for the workspace.

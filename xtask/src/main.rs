@@ -1,0 +1,2 @@
+//! The checks and chores of the workspace.
+fn main() {}
