@@ -7,7 +7,7 @@ pub mod http;
 mod lines;
 mod memory;
 
-pub use lines::LineTransport;
+pub use lines::{DEFAULT_LIMIT, LineTransport};
 pub use memory::{MemoryTransport, memory};
 
 use bytes::Bytes;

@@ -3,10 +3,9 @@
 use super::{Client, ClientError};
 use carrick_proto::rpc::Json;
 use carrick_proto::types::{Prompt, RawJson, Resource, ResourceTemplate, Tool};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Pages taken of one list; more is a server that never ends.
 const PAGES: usize = 1000;
@@ -91,29 +90,21 @@ fn add_page<T: DeserializeOwned>(
     member: &str,
     all: &mut Vec<T>,
 ) -> Result<Option<String>, ClientError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Page {
-        #[serde(default)]
-        next_cursor: Option<String>,
-        #[serde(flatten)]
-        lists: std::collections::BTreeMap<String, serde_json::Value>,
-    }
-    let _: Option<RawJson> = None;
-    let mut page: Page = super::read(page)?;
-    let entries = match page.lists.remove(member) {
-        Some(serde_json::Value::Array(entries)) => entries,
-        None | Some(serde_json::Value::Null) => Vec::new(),
-        Some(_) => {
-            let text = format!("{member} is not an array");
-            return Err(super::CallError::Protocol(text).into());
-        }
+    let mut page: BTreeMap<String, RawJson> = super::read(page)?;
+    let protocol = |e: serde_json::Error| super::CallError::Protocol(format!("{member}: {e}"));
+    // A null list and a missing one count as empty.
+    let entries: Option<Vec<RawJson>> = match page.remove(member) {
+        Some(list) => serde_json::from_str(list.get()).map_err(protocol)?,
+        None => None,
     };
-    for entry in entries {
-        match serde_json::from_value(entry) {
+    for entry in entries.unwrap_or_default() {
+        match serde_json::from_str(entry.get()) {
             Ok(entry) => all.push(entry),
             Err(error) => tracing::warn!(%error, list = member, "a malformed entry is left out"),
         }
     }
-    Ok(page.next_cursor)
+    match page.remove("nextCursor") {
+        Some(cursor) => Ok(serde_json::from_str(cursor.get()).map_err(protocol)?),
+        None => Ok(None),
+    }
 }

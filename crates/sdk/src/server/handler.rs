@@ -32,12 +32,16 @@ macro_rules! handlers {
     ($(($($extractor:ident),*);)*) => {$(
         impl<F, Fut, M, $($extractor,)*> Handler<(M, $($extractor,)*)> for F
         where
+            M: 'static,
             F: Fn($($extractor),*) -> Fut + Send + Sync + 'static,
             Fut: Future<Output: IntoToolResult<M>> + Send + 'static,
             $($extractor: FromRequest,)*
         {
-            #[expect(non_snake_case, reason = "the types' names serve as variables")]
-            #[allow(unused_variables, reason = "a handler may take nothing")]
+            #[allow(
+                non_snake_case,
+                unused_variables,
+                reason = "the types' names serve as variables, and a handler may take nothing"
+            )]
             fn call(&self, request: Request) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
                 $(let $extractor = match $extractor::from_request(&request) {
                     Ok(value) => value,
