@@ -1,0 +1,20 @@
+//! Servers under a guard. This is a program of its own, not a test harness, because the guard is
+//! this program executed again, which takes a call at the top of `main`.
+
+#![cfg_attr(
+    target_os = "linux",
+    expect(clippy::unwrap_used, clippy::print_stdout, reason = "all of this is tests")
+)]
+
+#[cfg(target_os = "linux")]
+#[path = "guard/cases.rs"]
+mod cases;
+#[cfg(target_os = "linux")]
+#[path = "guard/support.rs"]
+mod support;
+
+fn main() {
+    carrick::transport::child::guard_main();
+    #[cfg(target_os = "linux")]
+    support::main();
+}
