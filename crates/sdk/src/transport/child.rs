@@ -44,6 +44,7 @@ mod spec;
 mod status;
 mod stderr;
 mod supervise;
+mod transport;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -66,6 +67,7 @@ pub use self::{
     error::{SpawnError, StillRunning},
     pipes::{Stdin, Stdout},
     status::{ExitStatus, ExitWatch},
+    transport::{ChildTransport, last_lines},
 };
 use self::{
     direct::Direct,
