@@ -1,5 +1,5 @@
 //! Servers without a guard, since the test harness does not opt in. Those under a guard are tested
-//! in `tests/guard.rs`.
+//! in `tests/processes.rs`.
 
 #![cfg(target_os = "linux")]
 

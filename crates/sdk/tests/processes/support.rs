@@ -1,6 +1,6 @@
-//! Runs the cases one after another, and looks at processes.
+//! Starts processes and looks at them.
 
-use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, time::Duration};
+use std::time::Duration;
 
 use carrick::transport::child::{Child, Command, Environment, Stdout, spawn};
 use tokio::{
@@ -8,60 +8,8 @@ use tokio::{
     time::timeout,
 };
 
-use crate::cases::{CASES, host};
-
 /// Longer than anything takes, and short enough to notice what hangs.
 pub(crate) const BOUND: Duration = Duration::from_secs(30);
-
-pub(crate) type Case = fn() -> Pin<Box<dyn Future<Output = ()>>>;
-
-/// The argument that makes this program a host to be killed.
-pub(crate) const HOST: &str = "--be-the-host";
-
-/// Understands as much of a test harness's arguments as `cargo test` users pass: names to filter
-/// by, `--exact` and `--list`.
-pub(crate) fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some([first, script]) = arguments.first_chunk()
-        && first == HOST
-    {
-        return runtime().block_on(host(script));
-    }
-    let exact = arguments.iter().any(|argument| argument == "--exact");
-    let filters: Vec<_> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let wanted = |name: &str| {
-        let fits = |filter: &&String| if exact { **filter == name } else { name.contains(*filter) };
-        filters.is_empty() || filters.iter().any(fits)
-    };
-    let chosen = CASES.iter().filter(|(name, _)| wanted(name));
-    if arguments.iter().any(|argument| argument == "--list") {
-        chosen.for_each(|(name, _)| println!("{name}: test"));
-        return;
-    }
-    let failed = chosen.filter(|(name, case)| !passes(name, *case)).count();
-    if failed > 0 {
-        println!("{failed} failed");
-        std::process::exit(101);
-    }
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
-}
-
-fn passes(name: &str, case: Case) -> bool {
-    let run = || runtime().block_on(async { timeout(BOUND * 2, case()).await });
-    let passed = match std::panic::catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => true,
-        Ok(Err(_)) => {
-            println!("{name} did not end");
-            false
-        }
-        Err(_) => false,
-    };
-    println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
-    passed
-}
 
 pub(crate) fn shell(script: &str) -> Command {
     let mut command = Command::new("sh");

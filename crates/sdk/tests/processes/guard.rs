@@ -1,4 +1,4 @@
-//! The cases.
+//! Servers under a guard.
 
 use std::{process::Stdio, time::Duration};
 
@@ -8,8 +8,9 @@ use tokio::{
     time::timeout,
 };
 
-use crate::support::{
-    BOUND, Case, HOST, children, gone, kill, lines, parent, pids, shell, start, until,
+use crate::{
+    runner::{HOST, cases},
+    support::{BOUND, children, gone, kill, lines, parent, pids, shell, start, until},
 };
 
 /// A server that names itself, its child, and a daemon in a session of its own whose parent has
@@ -23,13 +24,6 @@ const TREE: &str = r#"
 "#;
 
 const SHORT: Duration = Duration::from_millis(100);
-
-macro_rules! cases {
-    ($($name:ident),* $(,)?) => {
-        pub(crate) const CASES: &[(&str, Case)] =
-            &[$((stringify!($name), || Box::pin($name()))),*];
-    };
-}
 
 cases![
     bytes_go_both_ways,
