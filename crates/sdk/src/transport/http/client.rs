@@ -16,22 +16,28 @@ mod stream;
 mod tests;
 
 use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method as Verb, Uri};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
 use carrick_proto::method::Method;
-use carrick_proto::peer::{Head, Lane, LaneEnd};
+use carrick_proto::peer::Lane;
 use carrick_proto::revision::Revision;
 use carrick_proto::sse;
 
 use crate::net::HttpClient;
+use crate::transport::{Event, Outgoing, Transport};
 
-pub use headers::HeaderError;
+pub use headers::HttpTransportError;
 pub use retry::Retry;
 
 /// How a [`HttpTransport`] behaves: take [`HttpOptions::default`] and set what
@@ -39,8 +45,6 @@ pub use retry::Retry;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Further headers of every request, such as `Authorization`. Default: none.
-    pub headers: HeaderMap,
     /// The largest message taken, in bytes. Default: 16 MiB.
     pub max_message_bytes: usize,
     /// How broken streams are resumed. Default: see [`Retry::default`].
@@ -55,7 +59,6 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            headers: HeaderMap::new(),
             max_message_bytes: 16 * 1024 * 1024,
             retry: Retry::default(),
             listen: true,
@@ -64,41 +67,35 @@ impl Default for HttpOptions {
     }
 }
 
-/// What comes out of a [`HttpTransport`].
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum HttpEvent {
-    /// A message from the server.
-    Message(Bytes),
-    /// An exchange is over. Without effect when its response came before.
-    LaneEnd(Lane, LaneEnd),
-    /// The server has ended the session: nothing can be sent any more.
-    Closed(String),
-}
-
 /// A connection to one MCP endpoint.
 ///
-/// Dropping it aborts every exchange; [`close`](Self::close) also tells the
-/// server that the session is over.
-#[derive(Debug)]
+/// Dropping it aborts every exchange; closing it also tells the server that the
+/// session is over.
 pub struct HttpTransport {
     link: Arc<Link>,
-    events: mpsc::Receiver<HttpEvent>,
+    events: mpsc::Receiver<Event>,
+    /// Exchanges that wait for a response.
     lanes: HashMap<u64, AbortHandle>,
-    tasks: JoinSet<Option<u64>>,
+    requests: JoinSet<u64>,
+    /// Messages without a response, and the stream of the server's own ones.
+    others: JoinSet<()>,
+    listener: Option<AbortHandle>,
     /// False while the server has not yet heard that the session is open.
     ready: watch::Sender<bool>,
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 /// What all exchanges share.
-#[derive(Debug)]
 struct Link {
     http: HttpClient,
     url: Uri,
+    headers: HeaderMap,
     options: HttpOptions,
     session: Mutex<Session>,
     params: Mutex<params::ParamTable>,
-    events: mpsc::Sender<HttpEvent>,
+    events: mpsc::Sender<Event>,
+    /// Bytes of messages that the server has not yet taken.
+    queued: AtomicUsize,
 }
 
 /// What `initialize` led to (legacy).
@@ -109,77 +106,128 @@ struct Session {
 }
 
 impl HttpTransport {
-    /// A transport to `url` (absolute, `http` or `https`). Nothing connects
-    /// until something is sent.
+    /// A transport to `url` (absolute, `http` or `https`) whose requests all
+    /// carry `headers`, such as `Authorization`. Nothing connects until
+    /// something is sent.
     ///
     /// # Errors
     ///
-    /// [`HeaderError`] when `options.headers` has a header that the transport
-    /// itself sets.
-    pub fn new(http: HttpClient, url: Uri, options: HttpOptions) -> Result<Self, HeaderError> {
-        headers::check_extra(&options.headers)?;
+    /// [`HttpTransportError`] for a URL or header that cannot be used.
+    pub fn new<N, V>(
+        http: HttpClient,
+        url: &str,
+        headers: impl IntoIterator<Item = (N, V)>,
+        options: HttpOptions,
+    ) -> Result<Self, HttpTransportError>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let url = headers::endpoint(url)?;
+        let headers = headers::extra(headers)?;
         let (sender, events) = mpsc::channel(64);
         let link = Link {
             http,
             url,
+            headers,
             options,
             session: Mutex::default(),
             params: Mutex::default(),
             events: sender,
+            queued: AtomicUsize::new(0),
         };
         Ok(Self {
             link: Arc::new(link),
             events,
             lanes: HashMap::new(),
-            tasks: JoinSet::new(),
+            requests: JoinSet::new(),
+            others: JoinSet::new(),
+            listener: None,
             ready: watch::Sender::new(true),
+            closing: None,
         })
     }
 
-    /// Sends a message. How that went comes out of [`next`](Self::next).
-    pub fn send(&mut self, lane: Lane, bytes: Vec<u8>, head: Head) {
+    /// Ends the session, if there is one, once what is on its way has arrived.
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.requests.abort_all();
+        if let Some(listener) = self.listener.take() {
+            listener.abort();
+        }
+        let mut others = std::mem::take(&mut self.others);
+        let link = Arc::clone(&self.link);
+        Box::pin(async move {
+            let ending = async {
+                while others.join_next().await.is_some() {}
+                link.end_session().await;
+            };
+            if timeout(link.options.close_timeout, ending).await.is_err() {
+                tracing::debug!("the server did not end the session in time");
+            }
+        })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        while let Poll::Ready(Some(ended)) = self.requests.poll_join_next(cx) {
+            if let Ok(number) = ended {
+                self.lanes.remove(&number);
+            }
+        }
+        while let Poll::Ready(Some(_)) = self.others.poll_join_next(cx) {}
+        match ready!(self.events.poll_recv(cx)) {
+            Some(event) => Poll::Ready(event),
+            // The link holds a sender, so the channel never ends.
+            None => Poll::Pending,
+        }
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        let Outgoing { lane, bytes, head: Some(head), .. } = message else {
+            debug_assert!(false, "a client's message has a head");
+            return;
+        };
         if head.method == Method::Cancelled && exchange::disconnect_cancels(&head) {
             // Abandoning the lane says the same here.
             return;
         }
         let link = Arc::clone(&self.link);
+        let queued = Queued::new(&link, bytes.len());
         let bytes = Bytes::from(bytes);
         match lane {
             Lane::Exchange(number) => {
                 let ready = self.ready.subscribe();
-                let task = self.tasks.spawn(async move {
+                let task = self.requests.spawn(async move {
                     wait_until_ready(ready).await;
-                    exchange::request(&link, lane, bytes, &head).await;
-                    Some(number)
+                    exchange::request(&link, lane, bytes, &head, queued).await;
+                    number
                 });
                 self.lanes.insert(number, task);
             }
             Lane::Connection if head.method == Method::Initialized => {
                 self.ready.send_replace(false);
                 let ready = self.ready.clone();
-                self.tasks.spawn(async move {
+                self.listener = Some(self.others.spawn(async move {
                     link.session().revision = head.revision;
-                    exchange::one_way(&link, bytes, &head).await;
+                    exchange::one_way(&link, bytes, &head, queued).await;
                     ready.send_replace(true);
                     if link.options.listen {
                         listen::run(&link).await;
                     }
-                    None
-                });
+                }));
             }
             Lane::Connection => {
                 let ready = self.ready.subscribe();
-                self.tasks.spawn(async move {
+                self.others.spawn(async move {
                     wait_until_ready(ready).await;
-                    exchange::one_way(&link, bytes, &head).await;
-                    None
+                    exchange::one_way(&link, bytes, &head, queued).await;
                 });
             }
         }
     }
 
-    /// Ends an exchange whose answer is no longer wanted, and its connection.
-    pub fn abandon(&mut self, lane: Lane) {
+    fn abandon(&mut self, lane: Lane) {
         if let Lane::Exchange(number) = lane
             && let Some(task) = self.lanes.remove(&number)
         {
@@ -187,42 +235,49 @@ impl HttpTransport {
         }
     }
 
-    /// Waits for the next event. Safe to cancel: no event is lost. Waits for
-    /// ever while nothing is going on.
-    pub async fn next(&mut self) -> HttpEvent {
-        loop {
-            tokio::select! {
-                biased;
-                event = self.events.recv() => {
-                    // The link holds a sender, so the channel is open.
-                    if let Some(event) = event {
-                        return event;
-                    }
-                }
-                Some(ended) = self.tasks.join_next() => {
-                    if let Ok(Some(number)) = ended {
-                        self.lanes.remove(&number);
-                    }
-                }
-            }
-        }
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Every message is on its way by itself; failures are events.
+        Poll::Ready(Ok(()))
     }
 
-    /// Aborts every exchange and ends the session, if there is one: best effort,
-    /// whatever the server answers.
-    pub async fn close(mut self) {
-        self.tasks.shutdown().await;
-        if self.link.session().id.is_none() {
-            return;
+    fn queued(&self) -> usize {
+        self.link.queued.load(Ordering::Relaxed)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.closing.is_none() {
+            self.closing = Some(self.close());
         }
-        let request = self.link.bare(Verb::DELETE);
-        let ending = async {
-            if let Ok(response) = self.link.http.send(request).await {
-                // Read to its end, so that the connection can be used again.
-                drop(response.into_body().collect(64 * 1024).await);
-            }
-        };
-        drop(tokio::time::timeout(self.link.options.close_timeout, ending).await);
+        match &mut self.closing {
+            Some(closing) => closing.as_mut().poll(cx),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the URL: its query may hold a secret.
+        f.debug_struct("HttpTransport").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+    }
+}
+
+/// A message on its way, counted until the server takes it.
+struct Queued {
+    link: Arc<Link>,
+    bytes: usize,
+}
+
+impl Queued {
+    fn new(link: &Arc<Link>, bytes: usize) -> Self {
+        link.queued.fetch_add(bytes, Ordering::Relaxed);
+        Self { link: Arc::clone(link), bytes }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.link.queued.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -240,9 +295,20 @@ impl Link {
         self.params.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn tell(&self, event: HttpEvent) {
+    async fn tell(&self, event: Event) {
         // The receiver lives as long as the tasks that call this.
         drop(self.events.send(event).await);
+    }
+
+    /// Best effort, whatever the server answers.
+    async fn end_session(&self) {
+        if self.session().id.is_none() {
+            return;
+        }
+        if let Ok(response) = self.http.send(self.bare(Verb::DELETE)).await {
+            // Read to its end, so that the connection can be used again.
+            drop(response.into_body().collect(64 * 1024).await);
+        }
     }
 
     fn decoder(&self) -> sse::Decoder {

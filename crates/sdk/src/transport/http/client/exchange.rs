@@ -3,9 +3,7 @@
 use bytes::Bytes;
 use http::{Request, Response};
 
-use carrick_proto::http::{
-    Field, MediaType, Verdict, check_session_id, name, probe_verdict,
-};
+use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, name, probe_verdict};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
 use carrick_proto::rpc::{self, Id, Kind, Limits, Scanned};
@@ -13,7 +11,9 @@ use carrick_proto::types::RpcError;
 
 use crate::net::{Body, NetError};
 
-use super::{HttpEvent, Link, headers, stream};
+use crate::transport::Event;
+
+use super::{Link, Queued, headers, stream};
 
 /// Longest part of an error's body that is kept as text, in bytes.
 const ERROR_TEXT: usize = 4 * 1024;
@@ -35,26 +35,26 @@ pub(super) fn disconnect_cancels(head: &Head) -> bool {
 
 /// Sends a request and hands on what comes back. Ends with the response, or
 /// with an event that says why there is none.
-pub(super) async fn request(link: &Link, lane: Lane, bytes: Bytes, head: &Head) {
+pub(super) async fn request(link: &Link, lane: Lane, bytes: Bytes, head: &Head, queued: Queued) {
     let id = match rpc::scan(bytes.clone(), Limits::default()) {
         Ok(Scanned::One(message)) => message.id().cloned(),
         _ => None,
     };
     let asked = Asked { lane, head, id };
-    let end = match post(link, bytes, head).await {
+    let end = match post(link, bytes, head, queued).await {
         Ok(response) if response.status().is_success() => accepted(link, &asked, response).await,
         Ok(response) => refused(link, &asked, response).await,
         Err(error) => Some(LaneEnd::Lost(error)),
     };
     if let Some(end) = end {
-        link.tell(HttpEvent::LaneEnd(lane, end)).await;
+        link.tell(Event::LaneEnd { lane, end }).await;
     }
 }
 
 /// Sends a message that has no response. Any success will do, whatever the
 /// body; a failure can only be logged.
-pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head) {
-    match post(link, bytes, head).await {
+pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head, queued: Queued) {
+    match post(link, bytes, head, queued).await {
         Ok(response) => {
             let status = response.status();
             let over = session_is_over(link, head, status.as_u16()).await;
@@ -68,8 +68,14 @@ pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head) {
     }
 }
 
-/// Sends a POST, following redirects that stay where they are.
-async fn post(link: &Link, bytes: Bytes, head: &Head) -> Result<Response<Body>, String> {
+/// Sends a POST, following redirects that stay where they are. It counts as
+/// queued until the server answers.
+async fn post(
+    link: &Link,
+    bytes: Bytes,
+    head: &Head,
+    _queued: Queued,
+) -> Result<Response<Body>, String> {
     let mut request = link.post(bytes, head).map_err(|error| error.to_string())?;
     for _ in 0..MAX_REDIRECTS {
         let again = copy(&request);
@@ -134,14 +140,14 @@ async fn refused(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Op
         _ => text_of(response).await,
     };
     let end = status_end(status, challenge, media, &body);
-    // The status of a refused login says more than the body.
+    // The status of a refused login says more than its body.
     if matches!(status, 401 | 403) || media != MediaType::Json {
         return Some(end);
     }
     let Some(error) = error_for(asked, body) else {
         return Some(end);
     };
-    link.tell(HttpEvent::Message(error)).await;
+    link.tell(Event::Message { lane: asked.lane, bytes: error }).await;
     None
 }
 
@@ -153,7 +159,7 @@ pub(super) async fn session_is_over(link: &Link, head: &Head, status: u16) -> bo
         return false;
     }
     link.session().id = None;
-    link.tell(HttpEvent::Closed("the server has ended the session (HTTP 404)".into())).await;
+    link.tell(Event::Closed("the server has ended the session (HTTP 404)".into())).await;
     true
 }
 
@@ -183,7 +189,7 @@ pub(super) async fn deliver(
         _ => None,
     };
     let Some(success) = response else {
-        link.tell(HttpEvent::Message(bytes)).await;
+        link.tell(Event::Message { lane: asked.lane, bytes }).await;
         return Delivered::Other;
     };
     if success && asked.head.method == Method::Initialize {
@@ -195,7 +201,7 @@ pub(super) async fn deliver(
     let lists_tools = success && asked.head.method == Method::ToolsList;
     let mirrored = asked.head.revision.is_some_and(|revision| revision.rules().mirrored_headers);
     let bytes = if lists_tools && mirrored { link.params().learn(bytes) } else { bytes };
-    link.tell(HttpEvent::Message(bytes)).await;
+    link.tell(Event::Message { lane: asked.lane, bytes }).await;
     Delivered::Response
 }
 
@@ -209,6 +215,10 @@ fn error_for(asked: &Asked<'_>, body: Bytes) -> Option<Bytes> {
     }
     let refusal: Refusal = serde_json::from_slice(&body).ok()?;
     if refusal.jsonrpc != "2.0" {
+        return None;
+    }
+    // To a probe, any other error only says that the server is not modern.
+    if asked.head.method == Method::ServerDiscover && !refusal.error.is_modern() {
         return None;
     }
     let RpcError { code, message, data, .. } = refusal.error;

@@ -14,13 +14,53 @@ const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
-/// A header that a user may not set, since the transport does.
+/// Why a transport cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("header {0} is set by the transport")]
-pub struct HeaderError(pub HeaderName);
+#[non_exhaustive]
+pub enum HttpTransportError {
+    /// The URL is not an absolute `http` or `https` URL.
+    #[error("the URL of the server must start with http:// or https:// and name a host")]
+    Url,
+    /// The name or the value of a header has characters that no header may have.
+    #[error("header {0:?} cannot be sent: its name or value has a character that is not allowed")]
+    Header(String),
+    /// The transport itself sets this header.
+    #[error("header {0:?} is set by the transport")]
+    OwnHeader(String),
+}
 
-/// Refuses headers that would contradict the transport's own.
-pub(super) fn check_extra(extra: &HeaderMap) -> Result<(), HeaderError> {
+/// Reads the URL of an endpoint.
+pub(super) fn endpoint(url: &str) -> Result<Uri, HttpTransportError> {
+    let url: Uri = url.parse().map_err(|_| HttpTransportError::Url)?;
+    let http = matches!(url.scheme_str(), Some("http" | "https"));
+    if http && url.host().is_some_and(|host| !host.is_empty()) {
+        Ok(url)
+    } else {
+        Err(HttpTransportError::Url)
+    }
+}
+
+/// Reads further headers; refuses those that would contradict the transport's own.
+pub(super) fn extra<N: AsRef<str>, V: AsRef<str>>(
+    headers: impl IntoIterator<Item = (N, V)>,
+) -> Result<HeaderMap, HttpTransportError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let name = name.as_ref();
+        let bad = || HttpTransportError::Header(name.to_owned());
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        if is_own(&key) {
+            return Err(HttpTransportError::OwnHeader(name.to_owned()));
+        }
+        let mut value = HeaderValue::from_str(value.as_ref()).map_err(|_| bad())?;
+        // What a user adds is mostly a secret: it stays out of logs.
+        value.set_sensitive(true);
+        map.append(key, value);
+    }
+    Ok(map)
+}
+
+fn is_own(name: &HeaderName) -> bool {
     const OWN: [&str; 8] = [
         "accept",
         "connection",
@@ -31,11 +71,7 @@ pub(super) fn check_extra(extra: &HeaderMap) -> Result<(), HeaderError> {
         "transfer-encoding",
         "upgrade",
     ];
-    let own = |name: &&HeaderName| OWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-");
-    match extra.keys().find(own) {
-        Some(name) => Err(HeaderError(name.clone())),
-        None => Ok(()),
-    }
+    OWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-")
 }
 
 impl Link {
@@ -44,7 +80,11 @@ impl Link {
     /// # Errors
     ///
     /// A method or revision that cannot stand in a header.
-    pub(super) fn post(&self, bytes: Bytes, head: &Head) -> Result<Request<Bytes>, InvalidHeaderValue> {
+    pub(super) fn post(
+        &self,
+        bytes: Bytes,
+        head: &Head,
+    ) -> Result<Request<Bytes>, InvalidHeaderValue> {
         let mut request = self.request(Verb::POST, bytes.clone(), head.revision);
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, JSON);
@@ -58,6 +98,7 @@ impl Link {
         if let Some(target) = &head.name {
             headers.insert(name::NAME, HeaderValue::from_str(&encode_value(target))?);
             for (header, value) in self.params().headers_of(target, head.method, &bytes) {
+                let Ok(header) = HeaderName::try_from(header) else { continue };
                 headers.insert(header, HeaderValue::from_str(&value)?);
             }
         }
@@ -86,7 +127,7 @@ impl Link {
         *request.method_mut() = verb;
         *request.uri_mut() = self.url.clone();
         let headers = request.headers_mut();
-        headers.extend(self.options.headers.clone());
+        headers.extend(self.headers.clone());
         if let Some(revision) = revision {
             headers.insert(name::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
             if revision.rules().http_sessions

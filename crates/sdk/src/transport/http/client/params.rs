@@ -1,13 +1,12 @@
 //! Tool arguments that are mirrored into headers: which ones, and of which
 //! tools. Learned from the tool lists that pass through.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::method::Method;
@@ -43,7 +42,9 @@ impl ParamTable {
         }
         let Some(headers) = self.tools.get(tool) else { return Vec::new() };
         let Ok(Message { params }) = serde_json::from_slice(message) else { return Vec::new() };
-        let value = |header: &ParamHeader| Some((header.header.clone(), header.value_in(&params.arguments)?));
+        let value = |header: &ParamHeader| {
+            Some((header.header.clone(), header.value_in(&params.arguments)?))
+        };
         headers.iter().filter_map(value).collect()
     }
 
@@ -54,25 +55,24 @@ impl ParamTable {
         if memchr::memmem::find(&message, b"x-mcp-header").is_none() {
             return message;
         }
-        let Ok(mut answer) = serde_json::from_slice::<Members<'_>>(&message) else {
-            return message;
-        };
-        let Some(mut result) = member::<Members<'_>>(&answer, "result") else { return message };
-        let Some(mut tools) = member::<Vec<&RawValue>>(&result, "tools") else { return message };
+        // What this does not look into stays text.
+        self.filter(&message).map_or_else(|| message.clone(), Bytes::from)
+    }
+
+    /// The answer without the tools that break a rule, if there are such.
+    fn filter(&mut self, message: &[u8]) -> Option<Vec<u8>> {
+        let mut answer: Members = serde_json::from_slice(message).ok()?;
+        let mut result: Members = serde_json::from_str(answer.get("result")?.get()).ok()?;
+        let mut tools: Vec<&RawValue> = serde_json::from_str(result.get("tools")?.get()).ok()?;
         let before = tools.len();
         tools.retain(|tool| self.learn_tool(tool));
         if tools.len() == before {
-            return message;
+            return None;
         }
-        let rebuilt = (|| {
-            let tools = serde_json::value::to_raw_value(&tools)?;
-            result.insert("tools".into(), &tools);
-            let result = serde_json::value::to_raw_value(&result)?;
-            answer.insert("result".into(), &result);
-            serde_json::to_vec(&answer)
-        })();
-        // Text that was just parsed can be written.
-        rebuilt.map_or_else(|_: serde_json::Error| message.clone(), Bytes::from)
+        let tools = to_raw_value(&tools).ok()?;
+        result.insert("tools".into(), tools);
+        answer.insert("result".into(), to_raw_value(&result).ok()?);
+        serde_json::to_vec(&answer).ok()
     }
 
     /// Whether the tool may be offered.
@@ -100,11 +100,7 @@ impl ParamTable {
 }
 
 /// The members of an object, their values as text.
-type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
-
-fn member<'a, T: Deserialize<'a>>(members: &Members<'a>, name: &str) -> Option<T> {
-    serde_json::from_str(members.get(name)?.get()).ok()
-}
+type Members = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

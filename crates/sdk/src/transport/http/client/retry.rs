@@ -74,7 +74,8 @@ impl Attempts {
         if self.retry.max_retries.is_some_and(|max| self.used >= max) {
             return None;
         }
-        let doubled = self.retry.base.saturating_mul(1u32.checked_shl(self.used).unwrap_or(u32::MAX));
+        let doubled =
+            self.retry.base.saturating_mul(1u32.checked_shl(self.used).unwrap_or(u32::MAX));
         self.used = self.used.saturating_add(1);
         let grown = doubled.max(self.asked.unwrap_or_default()).min(self.retry.ceiling);
         Some(match self.asked {

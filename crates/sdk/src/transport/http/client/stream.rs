@@ -5,14 +5,16 @@ use http::HeaderValue;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use carrick_proto::http::MediaType;
-use carrick_proto::peer::{Head, LaneEnd};
+use carrick_proto::peer::{Head, Lane, LaneEnd};
 use carrick_proto::sse::Decoder;
 
 use crate::net::Body;
 
 use super::exchange::{Asked, Delivered, deliver, disconnect_cancels, media_type, session_is_over};
 use super::retry::{Attempts, MIN_UPTIME, chance};
-use super::{HttpEvent, Link};
+use crate::transport::Event;
+
+use super::Link;
 
 /// How long a server may take to end a stream after the response, before the
 /// connection is given up instead of kept.
@@ -148,7 +150,7 @@ pub(super) async fn drain(
     let opened = Instant::now();
     loop {
         match next_message(&mut decoder, body, place, attempts).await {
-            Ok(message) => link.tell(HttpEvent::Message(message)).await,
+            Ok(bytes) => link.tell(Event::Message { lane: Lane::Connection, bytes }).await,
             Err(ended) => {
                 if opened.elapsed() >= MIN_UPTIME {
                     attempts.progress();

@@ -13,6 +13,7 @@ use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
 use super::conversation::Conversation;
 use super::mailbox::{Outgoing, Reader};
+use super::session::InUse;
 
 /// Messages that wait are put into one frame up to this size.
 const FRAME: usize = 32 * 1024;
@@ -83,6 +84,9 @@ pub(super) enum Source {
         stream: u64,
         /// Its messages.
         reader: Reader,
+        /// The session is in use while the stream is open.
+        #[expect(dead_code, reason = "held until the stream is dropped")]
+        session: InUse,
     },
     /// A request of its own. Dropping it ends the handler.
     Request(Box<Conversation>),
@@ -117,13 +121,14 @@ impl Events {
 
     /// Starts with an event that has only an id, so that a client whose
     /// connection breaks before the first message can resume.
-    pub(super) fn prime(&mut self) {
-        self.write_at_start(0, b"");
+    pub(super) fn prime(&mut self, number: u64) {
+        self.write_at_start(number, b"");
     }
 
     /// Starts with a message that was read already.
     pub(super) fn begin_with(&mut self, number: u64, message: &Outgoing) {
         self.write_at_start(number, &message.bytes);
+        self.ended = message.last;
     }
 
     fn write_at_start(&mut self, number: u64, data: &[u8]) {

@@ -1,47 +1,47 @@
 //! A protocol engine together with the handlers that work for it.
 
-use std::any::Any;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::future::{AbortHandle, Abortable, BoxFuture};
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::FutureExt;
+use tokio::task::{AbortHandle, JoinSet};
 
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
+use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Message};
 use carrick_proto::types::RpcError;
 
+use crate::drive::{caught, run};
 use crate::server::{Dispatch, Outbox, Server};
 
 use super::mailbox::Outgoing;
 use super::signals::Signals;
 
-type Answered = (CallKey, Outcome);
-
 /// One side of one conversation: a session, or a single request.
 ///
-/// Handlers run only while it is polled, and end when it is dropped.
+/// A handler that does not answer at once gets a task of its own, which ends
+/// when the conversation is dropped.
 pub(super) struct Conversation {
     server: Server,
     peer: ServerPeer,
     signals: Arc<Signals>,
     outbox: Arc<dyn Outbox>,
-    running: FuturesUnordered<Abortable<BoxFuture<'static, Answered>>>,
-    handles: HashMap<CallKey, AbortHandle>,
+    running: JoinSet<(CallKey, Outcome)>,
+    handles: BTreeMap<CallKey, AbortHandle>,
+    max_calls: usize,
 }
 
 impl Conversation {
-    pub(super) fn new(server: Server) -> Self {
+    /// A conversation in which up to `max_calls` handlers run at once; further
+    /// calls are answered with an error.
+    pub(super) fn new(server: Server, limits: Limits, max_calls: usize) -> Self {
         let signals = Arc::new(Signals::default());
         let outbox = Arc::clone(&signals) as Arc<dyn Outbox>;
-        let peer = ServerPeer::new(server.identity(), Limits::default());
-        let running = FuturesUnordered::new();
-        Self { server, peer, signals, outbox, running, handles: HashMap::new() }
+        let peer = ServerPeer::new(server.identity(), limits);
+        let (running, handles) = (JoinSet::new(), BTreeMap::new());
+        Self { server, peer, signals, outbox, running, handles, max_calls }
     }
 
     /// Takes a message from the client.
@@ -49,9 +49,9 @@ impl Conversation {
         self.peer.handle_message(lane, message);
     }
 
-    /// Whether no handler runs.
-    pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty()
+    /// The revision of the session, once there is one.
+    pub(super) fn session(&self) -> Option<Revision> {
+        self.peer.session()
     }
 
     /// The next message for the client.
@@ -68,13 +68,13 @@ impl Conversation {
             if self.signals.drain(&mut self.peer, Some(cx.waker())) {
                 continue;
             }
-            match self.running.poll_next_unpin(cx) {
+            match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
                     self.signals.drain(&mut self.peer, None);
                     self.peer.respond(key, outcome);
                 }
-                // A call that was cancelled; its handler is dropped by now.
+                // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
                     if !self.signals.drain(&mut self.peer, Some(cx.waker())) {
@@ -107,28 +107,19 @@ impl Conversation {
 
     fn start(&mut self, call: Call) {
         let key = call.key;
-        let dispatched = catch_unwind(AssertUnwindSafe(|| self.server.dispatch(call, &self.outbox)));
-        match dispatched {
-            Ok(Dispatch::Ready(outcome)) => self.peer.respond(key, outcome),
-            Ok(Dispatch::Pending(handler)) => {
-                let caught = AssertUnwindSafe(handler).catch_unwind();
-                let answer = caught.map(move |outcome| match outcome {
-                    Ok(outcome) => (key, outcome),
-                    Err(panic) => (key, panicked(&*panic)),
-                });
-                let (handle, registration) = AbortHandle::new_pair();
-                self.running.push(Abortable::new(answer.boxed(), registration));
+        if self.running.len() >= self.max_calls {
+            let error = RpcError::internal("too many calls run already; try again later");
+            return self.peer.respond(key, Outcome::Error(error));
+        }
+        match run(&self.server, call, &self.outbox) {
+            Dispatch::Ready(outcome) => {
+                self.signals.drain(&mut self.peer, None);
+                self.peer.respond(key, outcome);
+            }
+            Dispatch::Pending(handler) => {
+                let handle = self.running.spawn(async move { (key, caught(handler).await) });
                 self.handles.insert(key, handle);
             }
-            Err(panic) => self.peer.respond(key, panicked(&*panic)),
         }
     }
-}
-
-/// The client learns that the handler failed, the log learns how.
-fn panicked(panic: &(dyn Any + Send)) -> Outcome {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(panic = text.unwrap_or("no text"), "a handler panicked");
-    Outcome::Error(RpcError::internal("the handler failed"))
 }

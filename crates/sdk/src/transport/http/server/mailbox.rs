@@ -19,13 +19,12 @@ pub(super) struct Outgoing {
 
 /// Where the server puts what it says on one lane, and one reader takes it.
 ///
-/// A resumable mailbox keeps what was read, as long as it fits into its bound,
-/// so that a client whose connection broke can ask for it again. Messages are
-/// numbered from 1; number 0 is the start of the lane.
+/// It keeps what was read, as long as that fits into its bound, so that a
+/// client whose connection broke can ask for it again. Messages are numbered
+/// from 1; number 0 is the start of the lane.
 #[derive(Debug)]
 pub(super) struct Mailbox {
     state: Mutex<State>,
-    resumable: bool,
     max_bytes: usize,
 }
 
@@ -50,9 +49,9 @@ struct State {
 pub(super) struct Gone;
 
 impl Mailbox {
-    /// A mailbox that holds up to `max_bytes` of unread messages, and, if it is
-    /// resumable, of read ones in what is left of that.
-    pub(super) fn new(resumable: bool, max_bytes: usize) -> Arc<Self> {
+    /// A mailbox that holds up to `max_bytes` of unread messages, and of read
+    /// ones in what is left of that.
+    pub(super) fn new(max_bytes: usize) -> Arc<Self> {
         let state = State {
             kept: VecDeque::new(),
             first: 1,
@@ -64,7 +63,7 @@ impl Mailbox {
             reader: 0,
             waker: None,
         };
-        Arc::new(Self { state: Mutex::new(state), resumable, max_bytes })
+        Arc::new(Self { state: Mutex::new(state), max_bytes })
     }
 
     /// Adds a message. One that the client can do without (`expendable`) is
@@ -77,6 +76,10 @@ impl Mailbox {
         }
         if expendable && state.unread_bytes + len > self.max_bytes {
             state.dropped += 1;
+            tracing::warn!(
+                count = state.dropped,
+                "a message was dropped: its client reads too slowly"
+            );
             return;
         }
         state.ended = message.last;
@@ -96,15 +99,9 @@ impl Mailbox {
         state.wake();
     }
 
-    /// Whether nothing will be added and everything was read.
-    pub(super) fn is_done(&self) -> bool {
-        let state = self.lock();
-        state.ended && state.unread() == 0
-    }
-
-    /// How many messages were dropped.
-    pub(super) fn dropped(&self) -> u64 {
-        self.lock().dropped
+    /// Whether nothing will be added.
+    pub(super) fn is_ended(&self) -> bool {
+        self.lock().ended
     }
 
     /// Bytes held.
@@ -163,6 +160,11 @@ pub(super) struct Reader {
 }
 
 impl Reader {
+    /// The number of the last message read.
+    pub(super) fn position(&self) -> u64 {
+        self.mailbox.lock().next - 1
+    }
+
     /// The next message and its number; `None` at the end of the lane, or when
     /// another reader has taken over.
     pub(super) async fn next(&mut self) -> Option<(u64, Outgoing)> {
@@ -188,9 +190,6 @@ impl Reader {
         };
         state.next += 1;
         state.unread_bytes -= message.bytes.len();
-        if !self.mailbox.resumable {
-            state.forget_first();
-        }
         Poll::Ready(Some((number, message)))
     }
 }
@@ -216,22 +215,20 @@ mod tests {
 
     #[test]
     fn messages_come_in_order_and_end_with_the_last() {
-        let mailbox = Mailbox::new(false, 100);
+        let mailbox = Mailbox::new(100);
         let mut reader = mailbox.read(None).unwrap();
         mailbox.push(message("a"), true);
         mailbox.push(last("b"), false);
         mailbox.push(message("late"), false);
         assert_eq!(now(&mut reader), Some((1, "a".into())));
-        assert!(!mailbox.is_done());
         assert_eq!(now(&mut reader), Some((2, "b".into())));
-        assert!(mailbox.is_done());
-        assert_eq!(mailbox.len(), 0);
+        assert!(mailbox.is_ended());
         assert!(reader.next().now_or_never().unwrap().is_none());
     }
 
     #[test]
     fn a_reader_sleeps_until_something_comes() {
-        let mailbox = Mailbox::new(false, 100);
+        let mailbox = Mailbox::new(100);
         let mut reader = mailbox.read(None).unwrap();
         let mut task = by_hand(async move { reader.next().await.is_none() });
         assert!(task().is_none());
@@ -261,7 +258,7 @@ mod tests {
 
     #[test]
     fn d047_what_was_sent_can_be_read_again_by_number() {
-        let mailbox = Mailbox::new(true, 100);
+        let mailbox = Mailbox::new(100);
         let mut reader = mailbox.read(None).unwrap();
         mailbox.push(message("a"), true);
         mailbox.push(message("b"), true);
@@ -279,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_second_reader_takes_over() {
-        let mailbox = Mailbox::new(true, 100);
+        let mailbox = Mailbox::new(100);
         let mut first = mailbox.read(None).unwrap();
         let mut second = mailbox.read(None).unwrap();
         mailbox.push(message("a"), true);
@@ -289,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_oldest_read_message_makes_room_and_is_then_gone() {
-        let mailbox = Mailbox::new(true, 4);
+        let mailbox = Mailbox::new(4);
         let mut reader = mailbox.read(None).unwrap();
         mailbox.push(message("aa"), true);
         mailbox.push(message("bb"), true);
@@ -302,12 +299,12 @@ mod tests {
 
     #[test]
     fn a_slow_reader_loses_only_what_it_can_do_without() {
-        let mailbox = Mailbox::new(false, 4);
+        let mailbox = Mailbox::new(4);
         let mut reader = mailbox.read(None).unwrap();
         mailbox.push(message("aaaa"), true);
         mailbox.push(message("progress"), true);
         mailbox.push(last("response"), false);
-        assert_eq!(mailbox.dropped(), 1);
+        assert_eq!(mailbox.lock().dropped, 1);
         assert_eq!(now(&mut reader), Some((1, "aaaa".into())));
         assert_eq!(now(&mut reader), Some((2, "response".into())));
     }

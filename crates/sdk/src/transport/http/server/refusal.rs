@@ -84,8 +84,9 @@ pub(super) fn empty(status: StatusCode) -> Response<Answer> {
 }
 
 /// 405, naming what the endpoint takes.
-pub(super) fn method_not_allowed() -> Response<Answer> {
+pub(super) fn method_not_allowed(sessions: bool) -> Response<Answer> {
     let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST, GET, DELETE"));
+    let allowed = if sessions { "POST, GET, DELETE" } else { "POST" };
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
