@@ -1,4 +1,5 @@
 //! The servers built into Carrick.
 
 pub mod files;
+mod text;
 pub mod time;

@@ -47,14 +47,9 @@ pub enum TimeError {
     },
 }
 
-/// `text` in a form that is safe and short enough to repeat in a message.
-pub(crate) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 60;
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    shown
+/// `text` as it is repeated in messages about time.
+pub(super) fn quoted(text: &str) -> String {
+    crate::text::quoted(text, 60)
 }
 
 fn did_you_mean(near: &[String]) -> String {
