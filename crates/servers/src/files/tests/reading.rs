@@ -171,7 +171,7 @@ fn refusals_of_the_system_are_told() {
 
     let fixture = Fixture::with(&[("root/a", "secret"), ("root/dir/b", "secret")]);
     for path in ["root/a", "root/dir"] {
-        fs::set_permissions(fixture.at(path), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(fixture.at(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
     let files = fixture.files();
     // Nothing is forbidden to some users; then what there is must be read.
