@@ -16,6 +16,7 @@ mod read;
 mod resource;
 mod roots;
 mod search;
+mod server;
 mod walk;
 mod write;
 
@@ -31,6 +32,7 @@ pub use read::FileText;
 pub use resource::{Data, FileResource, ResourceData, ResourcePage};
 pub use roots::MissingRoot;
 pub use search::{FileMatch, LineMatch, Search, SearchResult};
+pub use server::server;
 pub use write::Written;
 
 use roots::Roots;
@@ -39,7 +41,7 @@ use std::path::{Path, PathBuf};
 /// What the server `files` may use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct FilesOptions {
     /// The folders, the default one first.
     pub roots: Vec<PathBuf>,
     /// Whether files may only be read. Default: true.
@@ -48,7 +50,7 @@ pub struct Options {
     pub limits: Limits,
 }
 
-impl Options {
+impl FilesOptions {
     /// `roots` for reading.
     pub fn new(roots: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let roots = roots.into_iter().map(Into::into).collect();
@@ -79,7 +81,7 @@ pub struct Files {
 
 impl Files {
     /// Opens the folders. One that cannot be opened is left out and told by [`Files::missing`].
-    pub fn open(options: Options) -> Self {
+    pub fn open(options: FilesOptions) -> Self {
         let (roots, missing) = Roots::open(&options.roots);
         Self { roots, missing, read_only: options.read_only, limits: options.limits }
     }

@@ -9,6 +9,7 @@ mod city;
 mod convert;
 mod error;
 mod parse;
+mod server;
 mod zone;
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod tests;
 
 pub use answer::{Conversion, CurrentTime, Moment};
 pub use error::TimeError;
+pub use server::server;
 
 use jiff::{Timestamp, tz::TimeZone};
 use zone::Zones;

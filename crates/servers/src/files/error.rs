@@ -115,7 +115,7 @@ pub enum FilesError {
     #[error("cancelled")]
     Cancelled,
     /// The operating system failed in another way.
-    #[error("\"{path}\" could not be used: {source}")]
+    #[error("\"{path}\" could not be used")]
     Io {
         /// The path as asked for.
         path: String,

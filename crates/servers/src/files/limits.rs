@@ -31,6 +31,8 @@ pub struct Limits {
     pub search_lines_per_file: usize,
     /// How many resources are listed on one page. Default: 200.
     pub resource_page: usize,
+    /// How many resources are listed on all pages. Default: 2000.
+    pub resources: usize,
 }
 
 impl Default for Limits {
@@ -49,6 +51,7 @@ impl Default for Limits {
             search_lines: 200,
             search_lines_per_file: 10,
             resource_page: 200,
+            resources: 2000,
         }
     }
 }

@@ -33,6 +33,16 @@ pub struct ResourcePage {
     pub incomplete: bool,
 }
 
+/// Where a page begins.
+#[derive(Default)]
+struct Start {
+    /// How many files the pages before had.
+    listed: usize,
+    root: usize,
+    /// The last file of the page before, below `root`.
+    after: Option<PathBuf>,
+}
+
 /// What a resource holds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -55,34 +65,56 @@ pub enum Data {
 
 impl Files {
     /// One page of the files in all folders. `cursor` is the `next` of the page before; what is in
-    /// `.git`, `node_modules` and `target` is not listed, but can be read.
+    /// `.git`, `node_modules` and `target` is not listed, nor what comes after the first
+    /// [`Limits::resources`](super::Limits::resources) files, but all of it can be read.
     ///
     /// # Errors
     ///
     /// A cursor that no page has given.
     pub fn resources(&self, cursor: Option<&str>) -> Result<ResourcePage, FilesError> {
         let wrong = || FilesError::argument("cursor", "not a cursor of this server");
-        let (start, mut after) = match cursor {
-            None => (0, None),
-            Some(cursor) => {
-                let (root, path) = cursor.split_once(':').ok_or_else(wrong)?;
-                let root: usize = root.parse().map_err(|_| wrong())?;
-                (root, Some(self.roots.below(root, path).ok_or_else(wrong)?))
-            }
+        let mut start = match cursor {
+            None => Start::default(),
+            Some(cursor) => self.start(cursor).ok_or_else(wrong)?,
         };
+        let most = self.limits.resources.saturating_sub(start.listed);
+        let size = self.limits.resource_page.min(most);
         let mut page = ResourcePage::default();
-        for root in start..self.roots.len() {
-            if self.fill(&mut page, root, after.take())? {
-                return Ok(page);
+        let mut last_root = start.root;
+        for root in start.root..self.roots.len() {
+            let before = page.resources.len();
+            let more = self.fill(&mut page, size, root, start.after.take())?;
+            if page.resources.len() > before {
+                last_root = root;
+            }
+            if more {
+                match page.resources.last() {
+                    Some(last) if size < most => {
+                        let listed = start.listed + size;
+                        page.next = Some(format!("{listed}:{last_root}:{}", last.uri));
+                    }
+                    _ => page.incomplete = true,
+                }
+                break;
             }
         }
         Ok(page)
     }
 
-    /// Adds the files of one folder after `after`. Whether the page is full then.
+    /// Reads a cursor: how many files came before, and the last of them by folder and URI.
+    fn start(&self, cursor: &str) -> Option<Start> {
+        let (listed, rest) = cursor.split_once(':')?;
+        let (root, uri) = rest.split_once(':')?;
+        let root = root.parse().ok()?;
+        let after = Some(self.roots.below(root, uri)?);
+        Some(Start { listed: listed.parse().ok()?, root, after })
+    }
+
+    /// Adds the files of one folder after `after`, up to `size` in all. Whether there is one more.
     fn fill(
         &self,
         page: &mut ResourcePage,
+        size: usize,
         root: usize,
         after: Option<PathBuf>,
     ) -> Result<bool, FilesError> {
@@ -98,21 +130,26 @@ impl Files {
             }
             // What no URI can name cannot be read as a resource.
             let Some(uri) = self.roots.uri(&place) else { continue };
+            if page.resources.len() >= size {
+                page.incomplete |= walk.omitted.ended;
+                return Ok(true);
+            }
             page.resources.push(FileResource {
                 name: self.roots.name(&place),
                 mime: mime::by_name(&found.path),
                 size: found.size(),
                 uri,
             });
-            if page.resources.len() >= self.limits.resource_page {
-                page.next = page.resources.last().map(|last| format!("{root}:{}", last.uri));
-                page.incomplete |= walk.omitted.ended;
-                return Ok(true);
-            }
         }
         let omitted = walk.omitted;
         page.incomplete |= omitted.ended || omitted.unreadable > 0 || omitted.deep > 0;
         Ok(false)
+    }
+
+    /// The URIs of the folders, as far as URIs can name them.
+    pub fn root_uris(&self) -> impl Iterator<Item = String> {
+        let top = |root| Place { root, path: PathBuf::new() };
+        (0..self.roots.len()).filter_map(move |root| self.roots.uri(&top(root)))
     }
 
     /// Reads the whole file that `uri` names.

@@ -46,15 +46,15 @@ impl Fixture {
         fs::write(path, bytes).unwrap();
     }
 
-    fn options(&self) -> Options {
-        Options::new([self.at("root")])
+    fn options(&self) -> FilesOptions {
+        FilesOptions::new([self.at("root")])
     }
 
     fn files(&self) -> Files {
         self.opened(self.options())
     }
 
-    fn opened(&self, options: Options) -> Files {
+    fn opened(&self, options: FilesOptions) -> Files {
         let files = Files::open(options);
         assert!(files.missing().is_empty(), "{:?}", files.missing());
         files

@@ -11,7 +11,7 @@ fn d098_paths_stay_below_the_root() {
     for path in ["rootdir/a.txt", "rootdir_evil/x", "x"] {
         fixture.file(path, b"text");
     }
-    let files = Files::open(Options::new([fixture.at("rootdir")]));
+    let files = Files::open(FilesOptions::new([fixture.at("rootdir")]));
     let mut seen = 0;
     for line in case("D098/paths.txt").lines() {
         let (verdict, path) = line.split_once(' ').unwrap();
@@ -55,7 +55,7 @@ fn d099_uris_stay_below_the_root_and_tell_nothing() {
 #[test]
 fn d100_a_missing_root_is_a_warning() {
     let fixture = Fixture::with(&[("root/a", "1"), ("second/b", "2"), ("file", "")]);
-    let files = Files::open(Options::new([
+    let files = Files::open(FilesOptions::new([
         fixture.at("nowhere"),
         fixture.at("root"),
         fixture.at("file"),
@@ -72,7 +72,7 @@ fn d100_a_missing_root_is_a_warning() {
     assert_eq!((read.content.as_str(), &read.path), ("2", &second));
     assert!(matches!(files.read("b", None, None), Err(FilesError::NotFound { .. })));
 
-    let none = Files::open(Options::new([fixture.at("nowhere")]));
+    let none = Files::open(FilesOptions::new([fixture.at("nowhere")]));
     for path in ["a", "/etc/passwd", "file:///a"] {
         assert!(matches!(none.read(path, None, None), Err(FilesError::NoRoots)));
     }
@@ -88,7 +88,7 @@ mod links {
     fn d100_both_spellings_of_a_linked_root_are_accepted() {
         let fixture = Fixture::with(&[("private/tmp/a", "text")]);
         symlink("private/tmp", fixture.at("tmp")).unwrap();
-        let files = Files::open(Options::new([fixture.at("tmp")]));
+        let files = Files::open(FilesOptions::new([fixture.at("tmp")]));
         for path in ["tmp/a", "private/tmp/a"] {
             assert_eq!(files.read(&fixture.text(path), None, None).unwrap().content, "text");
             let uri = format!("file://{}", fixture.text(path));
@@ -125,7 +125,7 @@ mod links {
         ] {
             symlink(target, fixture.at(link)).unwrap();
         }
-        let files = fixture.opened(Options::new([fixture.at("root"), fixture.at("second")]));
+        let files = fixture.opened(FilesOptions::new([fixture.at("root"), fixture.at("second")]));
         let read = |path: &str| files.read(path, None, None);
         for path in [
             "relative/a.txt",

@@ -74,7 +74,7 @@ fn a_listing_that_met_a_limit_says_so() {
 #[test]
 fn several_folders_are_named_when_none_is_asked_for() {
     let fixture = Fixture::with(&[("second/b", "")]);
-    let files = fixture.opened(Options::new([fixture.at("root"), fixture.at("second")]));
+    let files = fixture.opened(FilesOptions::new([fixture.at("root"), fixture.at("second")]));
     let listing = files.list(None, None).unwrap();
     assert_eq!(listing.folders, [fixture.text("root"), fixture.text("second")]);
     assert!(listing.to_string().contains("(empty)"), "{listing}");

@@ -13,7 +13,7 @@ fn files_are_listed_page_by_page_in_order() {
         ("second/x", ""),
         ("second/y", ""),
     ]);
-    let all = fixture.opened(Options::new([fixture.at("root"), fixture.at("second")]));
+    let all = fixture.opened(FilesOptions::new([fixture.at("root"), fixture.at("second")]));
     let whole = all.resources(None).unwrap();
     assert!(whole.next.is_none() && !whole.incomplete);
     let names: Vec<_> = whole.resources.iter().map(|file| file.name.as_str()).collect();
@@ -30,7 +30,7 @@ fn files_are_listed_page_by_page_in_order() {
     assert_eq!(whole.resources[4].mime, None);
 
     for size in 1..10 {
-        let mut options = Options::new([fixture.at("root"), fixture.at("second")]);
+        let mut options = FilesOptions::new([fixture.at("root"), fixture.at("second")]);
         options.limits.resource_page = size;
         let paged = fixture.opened(options);
         let mut got = Vec::new();
@@ -46,9 +46,31 @@ fn files_are_listed_page_by_page_in_order() {
         }
         assert_eq!(got, whole.resources, "pages of {size}");
     }
-    for cursor in ["", "x", "0", "0:", "9:file:///a", "0:file:///etc/passwd", "-1:file:///", "0:/a"]
+    for cursor in
+        ["", "x", "0", "1:0:", "1:9:file:///a", "1:0:file:///etc/passwd", "1:-1:file:///", "1:0:/a"]
     {
         assert!(all.resources(Some(cursor)).is_err(), "{cursor:?}");
+    }
+}
+
+#[test]
+fn the_list_as_a_whole_is_bounded() {
+    let fixture = Fixture::new();
+    for i in 0..10 {
+        fixture.file(&format!("root/f{i}"), b"");
+    }
+    for (most, shown, incomplete) in [(5, 5, true), (6, 6, true), (10, 10, false)] {
+        let mut options = fixture.options();
+        options.limits.resource_page = 3;
+        options.limits.resources = most;
+        let files = fixture.opened(options);
+        let mut page = files.resources(None).unwrap();
+        let mut count = page.resources.len();
+        while let Some(next) = &page.next {
+            page = files.resources(Some(next)).unwrap();
+            count += page.resources.len();
+        }
+        assert_eq!((count, page.incomplete), (shown, incomplete), "{most}");
     }
 }
 
@@ -68,7 +90,7 @@ fn a_page_goes_on_after_its_last_file_is_gone() {
 #[test]
 fn a_folder_within_a_folder_is_listed_once() {
     let fixture = Fixture::with(&[("root/a", ""), ("root/in/b", "")]);
-    let files = fixture.opened(Options::new([
+    let files = fixture.opened(FilesOptions::new([
         fixture.at("root"),
         fixture.at("root/in"),
         fixture.at("root"),

@@ -99,7 +99,8 @@ fn a_search_may_begin_at_a_folder_or_file() {
         files.search(&below("../outside"), &AtomicBool::new(false)),
         Err(FilesError::Path { .. })
     ));
-    let two = fixture.opened(Options::new([fixture.at("root/src"), fixture.at("root/target")]));
+    let two =
+        fixture.opened(FilesOptions::new([fixture.at("root/src"), fixture.at("root/target")]));
     let other = search(&two, &below(&fixture.text("root/target")));
     assert_eq!(paths(&other), [fixture.text("root/target/out.txt")]);
 }
