@@ -152,3 +152,20 @@ fn any_bytes_give_a_file_or_an_error() {
         }
     }
 }
+
+#[test]
+fn the_example_in_the_docs_is_read() {
+    let page = include_str!("../../../../../docs/config.md");
+    let example = page.split("```jsonc\n").nth(1).unwrap().split("```").next().unwrap();
+    let env = [("GITHUB_TOKEN", "t"), ("WEATHER_KEY", "k")];
+    let config = resolve(&[parse(example.as_bytes()).unwrap()], &env);
+    assert_eq!(config.warnings, []);
+    let states: Vec<_> = config.servers.values().map(|server| server.launch().is_some()).collect();
+    assert_eq!(states, [true, true, false, true]);
+    assert!(matches!(config.servers["old"].state, ServerState::Disabled));
+
+    let literal = "${DOLLAR:-$}{NAME}";
+    assert!(page.contains(literal));
+    let text = format!("{{\"mcpServers\": {{\"s\": {{\"command\": \"{literal}\"}}}}}}");
+    assert_eq!(child(&super::config(&text), "s").command, "${NAME}");
+}
