@@ -7,6 +7,9 @@
 mod answer;
 #[cfg(test)]
 pub(super) mod script;
+mod target;
+#[cfg(test)]
+mod tests;
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -14,54 +17,18 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use carrick::net::{Body, HttpClient, NetError, NetErrorKind};
+use carrick::net::{Body, NetErrorKind};
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryFutureExt};
-use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Request, Response, Uri};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Response};
 
+use super::error::Failure;
 use super::fault::Fault;
-use super::{Event, ModelError, ModelErrorKind, Secret, url};
+use super::{Event, ModelError, ModelErrorKind};
 use answer::Answer;
-
-/// Bounds of one request to a model.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Limits {
-    /// The longest single event of an answer, in bytes. Default: 8 MiB.
-    pub event_bytes: usize,
-    /// The longest whole answer, in bytes as received. Default: 64 MiB.
-    pub answer_bytes: usize,
-    /// How often a request is sent again after 429, 5xx or "overloaded". Default: 3.
-    pub retries: u32,
-    /// The longest wait before sending again; if the provider asks for more, the error is
-    /// given out instead. Default: 30 s.
-    pub longest_wait: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            event_bytes: 8 << 20,
-            answer_bytes: 64 << 20,
-            retries: 3,
-            longest_wait: Duration::from_secs(30),
-        }
-    }
-}
-
-/// How to reach a provider.
-#[derive(Clone, Debug)]
-pub struct Connection {
-    /// The HTTP client, shared with others.
-    pub client: HttpClient,
-    /// The provider's base URL, with or without `/v1` and a slash at the end.
-    pub base_url: String,
-    /// The key, if the provider wants one.
-    pub key: Option<Secret>,
-    /// Bounds of each request.
-    pub limits: Limits,
-}
+pub(super) use target::{Advice, Target};
+pub use target::{Connection, Limits};
 
 /// The longest error body that is read.
 const ERROR_BYTES: usize = 64 << 10;
@@ -98,110 +65,6 @@ pub(super) trait Exchange: Send {
     }
 }
 
-/// Where a provider is and how it is called there.
-#[derive(Debug)]
-pub(super) struct Target {
-    pub(super) provider: &'static str,
-    /// What to do when it cannot be reached, and when it refuses the key.
-    pub(super) advice: Advice,
-    uri: Uri,
-    headers: HeaderMap,
-    client: HttpClient,
-    limits: Limits,
-}
-
-/// Words for the user, by provider.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Advice {
-    pub(super) unreachable: &'static str,
-    pub(super) auth: &'static str,
-}
-
-impl Target {
-    /// `authorize` makes the header that carries the key.
-    pub(super) fn new(
-        provider: &'static str,
-        advice: Advice,
-        connection: Connection,
-        path: &str,
-        authorize: impl FnOnce(&Secret) -> (&'static str, String),
-    ) -> Result<Self, ModelError> {
-        let refuse = |host: &str, kind, message: String| ModelError {
-            kind,
-            provider,
-            host: host.to_owned(),
-            status: None,
-            message,
-            advice: String::new(),
-            retry_after: None,
-            source: None,
-        };
-        let uri = url::endpoint(&connection.base_url, path).map_err(|problem| {
-            refuse("base URL", ModelErrorKind::BadRequest, format!("the base URL is {problem}"))
-        })?;
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-        if let Some(key) = &connection.key {
-            let (name, value) = authorize(key);
-            let mut value = HeaderValue::try_from(value).map_err(|_| {
-                let message = "the key holds characters that no key has".to_owned();
-                refuse(&url::host(&uri), ModelErrorKind::Auth, message)
-            })?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
-        let Connection { client, limits, .. } = connection;
-        Ok(Self { provider, advice, uri, headers, client, limits })
-    }
-
-    pub(super) fn with_header(mut self, name: &'static str, value: &'static str) -> Self {
-        self.headers.insert(name, HeaderValue::from_static(value));
-        self
-    }
-
-    pub(super) fn host(&self) -> String {
-        url::host(&self.uri)
-    }
-
-    fn request(&self, body: Bytes) -> Request<Bytes> {
-        let mut request = Request::new(body);
-        *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
-    }
-
-    fn error(&self, fault: Fault) -> ModelError {
-        let advice = match fault.kind {
-            ModelErrorKind::Auth => self.advice.auth,
-            ModelErrorKind::NoTools => "use the XML dialect (--dialect xml) or another model",
-            ModelErrorKind::Unreachable => self.advice.unreachable,
-            _ => "",
-        };
-        ModelError {
-            kind: fault.kind,
-            provider: self.provider,
-            host: self.host(),
-            status: None,
-            message: fault.message,
-            advice: advice.to_owned(),
-            retry_after: None,
-            source: None,
-        }
-    }
-
-    fn net_error(&self, source: NetError) -> ModelError {
-        let kind = match source.kind() {
-            NetErrorKind::TooLarge => ModelErrorKind::Protocol,
-            NetErrorKind::InvalidUrl => ModelErrorKind::BadRequest,
-            _ => ModelErrorKind::Unreachable,
-        };
-        let message = source.to_string();
-        ModelError { source: Some(source), ..self.error(Fault { kind, message, param: None }) }
-    }
-}
-
 /// Runs an exchange as a stream of events.
 pub(super) fn run(
     target: Arc<Target>,
@@ -235,7 +98,7 @@ struct Run {
 enum State {
     /// Nothing sent yet, or to be sent again.
     Ready,
-    Open(Answer),
+    Open(Box<Answer>),
     Over,
 }
 
@@ -251,7 +114,9 @@ impl Run {
             }
             let step = match &mut self.state {
                 State::Over => return None,
-                State::Ready => self.send().await.map(|answer| self.state = State::Open(answer)),
+                State::Ready => {
+                    self.send().await.map(|answer| self.state = State::Open(Box::new(answer)))
+                }
                 State::Open(answer) => match answer.advance(&mut self.queue).await {
                     Ok(true) => Ok(()),
                     Ok(false) => {
@@ -294,7 +159,7 @@ impl Run {
     /// Waits and makes ready for another attempt, or gives up.
     async fn recover(&mut self, failure: ModelError) {
         let limits = &self.target.limits;
-        let wait = failure.retry_after.unwrap_or_else(|| backoff(self.attempts));
+        let wait = failure.retry_after().unwrap_or_else(|| backoff(self.attempts));
         let again = failure.is_passing()
             && !self.given_out
             && self.queue.is_empty()
@@ -340,11 +205,11 @@ async fn refusal(
     };
     let fault = Fault::from_answer(status, &body);
     let copy = Fault { kind: fault.kind, message: fault.message.clone(), param: None };
-    let mut failure = ModelError { status: Some(status), retry_after, ..target.error(copy) };
+    let mut failure = Failure { status: Some(status), retry_after, ..target.failure(copy) };
     if status == 404 && failure.advice.is_empty() {
-        failure.advice = "check the model's name and the base URL".to_owned();
+        failure.advice = "check the model's name and the base URL";
     }
-    Ok((failure, fault))
+    Ok((failure.into(), fault))
 }
 
 /// `Retry-After` in seconds, or OpenAI's `retry-after-ms`. Dates are not used by providers.

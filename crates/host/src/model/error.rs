@@ -11,13 +11,17 @@ use carrick::net::{NetError, NetErrorKind};
 /// The text names the provider, its host, what the provider said, and what to do. Keys appear
 /// nowhere in it.
 #[derive(Debug)]
-pub struct ModelError {
+pub struct ModelError(Box<Failure>);
+
+/// What a [`ModelError`] holds; boxed, since results of the driver carry it all the time.
+#[derive(Debug)]
+pub(super) struct Failure {
     pub(super) kind: ModelErrorKind,
     pub(super) provider: &'static str,
     pub(super) host: String,
     pub(super) status: Option<u16>,
     pub(super) message: String,
-    pub(super) advice: String,
+    pub(super) advice: &'static str,
     pub(super) retry_after: Option<Duration>,
     pub(super) source: Option<NetError>,
 }
@@ -49,41 +53,41 @@ impl ModelError {
     /// Who is at fault.
     #[must_use]
     pub fn kind(&self) -> ModelErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// The provider, such as `openai`.
     #[must_use]
     pub fn provider(&self) -> &str {
-        self.provider
+        self.0.provider
     }
 
     /// The HTTP status, if the error came with one.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        self.status
+        self.0.status
     }
 
     /// What the provider said, shortened.
     #[must_use]
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// How long the provider asks to wait, if it said so.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
+        self.0.retry_after
     }
 
     /// Whether the same request may well succeed a moment later.
     pub(super) fn is_passing(&self) -> bool {
-        match self.kind {
+        match self.0.kind {
             ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => true,
             // A kept connection that the server closed just then; a model call has no effect
             // that a second one would repeat.
             ModelErrorKind::Unreachable => {
-                self.source.as_ref().is_some_and(|error| error.kind() == NetErrorKind::Exchange)
+                self.0.source.as_ref().is_some_and(|error| error.kind() == NetErrorKind::Exchange)
             }
             _ => false,
         }
@@ -92,8 +96,8 @@ impl ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}): ", self.provider, self.host)?;
-        f.write_str(match self.kind {
+        write!(f, "{} ({}): ", self.0.provider, self.0.host)?;
+        f.write_str(match self.0.kind {
             ModelErrorKind::Auth => "access denied",
             ModelErrorKind::Quota => "no credit left",
             ModelErrorKind::RateLimited => "too many requests",
@@ -103,17 +107,17 @@ impl fmt::Display for ModelError {
             ModelErrorKind::Unreachable => "not reachable",
             ModelErrorKind::Protocol => "the answer cannot be used",
         })?;
-        if let Some(status) = self.status {
+        if let Some(status) = self.0.status {
             write!(f, " (HTTP {status})")?;
         }
-        if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
+        if !self.0.message.is_empty() {
+            write!(f, ": {}", self.0.message)?;
         }
-        if let Some(wait) = self.retry_after {
+        if let Some(wait) = self.0.retry_after {
             write!(f, "; try again in {} s", wait.as_secs_f32().ceil())?;
         }
-        if !self.advice.is_empty() {
-            write!(f, "; {}", self.advice)?;
+        if !self.0.advice.is_empty() {
+            write!(f, "; {}", self.0.advice)?;
         }
         Ok(())
     }
@@ -121,6 +125,12 @@ impl fmt::Display for ModelError {
 
 impl Error for ModelError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_ref().map(|error| error as _)
+        self.0.source.as_ref().map(|error| error as _)
+    }
+}
+
+impl From<Failure> for ModelError {
+    fn from(failure: Failure) -> Self {
+        Self(Box::new(failure))
     }
 }

@@ -59,8 +59,8 @@ struct ErrorObject {
 }
 
 impl Said {
-    /// Finds the error in `{"error": {…}}`, `{"error": "…"}`, `{"object": "error", …}`,
-    /// `{"type": "error", …}` and `{"detail": …}`.
+    /// Finds the error in `{"error": {…}}`, `{"error": "…"}`, `{"object": "error", "message": …}`,
+    /// `{"type": "error", "message": …}` and `{"detail": …}`.
     fn in_body(body: &Value) -> Option<Self> {
         match body.get("error") {
             Some(Value::String(message)) => {
@@ -71,7 +71,11 @@ impl Said {
         }
         let marked = ["object", "type"].iter().any(|key| body.get(key) == Some(&"error".into()));
         let bare = body.get("detail").is_some() && body.as_object()?.len() == 1;
-        if marked || bare { Self::from_object(body) } else { None }
+        if (marked && body.get("message").is_some()) || bare {
+            Self::from_object(body)
+        } else {
+            None
+        }
     }
 
     fn from_object(object: &Value) -> Option<Self> {

@@ -117,6 +117,25 @@ impl ToolNames {
         }
     }
 
+    /// Finds a tool by its server's name and its own, as the XML dialect writes them. Blanks
+    /// around either do not count.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such tool; the candidates are then `server/tool` pairs.
+    pub fn resolve_pair(&self, server: &str, tool: &str) -> Result<&ToolRef, UnknownTool> {
+        let (server, tool) = (server.trim(), tool.trim());
+        let wanted = ToolRef { server: server.to_owned(), tool: tool.to_owned() };
+        if let Some((known, _)) = self.exposed.get_key_value(&wanted) {
+            return Ok(known);
+        }
+        let pairs: Vec<String> = self.exposed.keys().map(ToolRef::to_string).collect();
+        let written = wanted.to_string();
+        let pairs = pairs.iter().map(|pair| (pair.as_str(), [pair.as_str()]));
+        let candidates = near::most_like(&written, pairs);
+        Err(UnknownTool { written, ambiguous: false, candidates })
+    }
+
     /// The exposed names most like `written`, best first.
     fn near(&self, written: &str) -> Vec<String> {
         near::most_like(written, self.iter().map(|(tool, name)| (name, [name, tool.tool.as_str()])))
@@ -208,7 +227,8 @@ pub struct UnknownTool {
     pub written: String,
     /// Whether more than one tool fits, rather than none.
     pub ambiguous: bool,
-    /// Exposed names that fit or, if none does, are like the one written; best first.
+    /// Names that fit or, if none does, are like the one written; best first. Exposed names,
+    /// but for [`ToolNames::resolve_pair`].
     pub candidates: Vec<String>,
 }
 

@@ -92,10 +92,7 @@ impl OpenAiChat {
             name: format!("{}:{model}", service.name()),
             model,
             target: Arc::new(target),
-            quirks: Arc::new(Quirks {
-                new_limit: AtomicBool::new(official),
-                no_effort: AtomicBool::new(false),
-            }),
+            quirks: Arc::new(Quirks { new_limit: AtomicBool::new(official), ..Quirks::default() }),
         })
     }
 }
@@ -114,8 +111,7 @@ impl Model for OpenAiChat {
             request: request.clone(),
             name: self.name.clone(),
             model: self.model.clone(),
-            new_limit: self.quirks.new_limit.load(Ordering::Relaxed),
-            no_effort: self.quirks.no_effort.load(Ordering::Relaxed),
+            dialect: self.quirks.dialect(),
             quirks: Arc::clone(&self.quirks),
         };
         drive::run(Arc::clone(&self.target), Box::new(exchange))
@@ -123,33 +119,46 @@ impl Model for OpenAiChat {
 }
 
 /// What this server was found to need, remembered for the next requests.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Quirks {
     /// `max_completion_tokens` in place of `max_tokens`.
     new_limit: AtomicBool,
     /// `reasoning_effort: "none"`: some models of OpenAI reason by default, but take tools in
     /// this API only without.
     no_effort: AtomicBool,
+    /// No `stream_options`, which gives up the token counts.
+    no_stream_options: AtomicBool,
+}
+
+impl Quirks {
+    fn dialect(&self) -> Dialect {
+        Dialect {
+            new_limit: self.new_limit.load(Ordering::Relaxed),
+            no_effort: self.no_effort.load(Ordering::Relaxed),
+            no_stream_options: self.no_stream_options.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The quirks as one request takes them into account.
+#[derive(Clone, Copy, Debug, Default)]
+struct Dialect {
+    new_limit: bool,
+    no_effort: bool,
+    no_stream_options: bool,
 }
 
 struct Chat {
     request: Request,
     name: String,
     model: String,
-    new_limit: bool,
-    no_effort: bool,
+    dialect: Dialect,
     quirks: Arc<Quirks>,
 }
 
 impl Exchange for Chat {
     fn body(&self) -> Result<Bytes, serde_json::Error> {
-        let options = encode::Options {
-            model: &self.model,
-            name: &self.name,
-            new_limit: self.new_limit,
-            no_effort: self.no_effort,
-        };
-        encode::body(&self.request, &options)
+        encode::body(&self.request, &self.model, &self.name, self.dialect)
     }
 
     fn decoder(&self) -> Box<dyn Decode> {
@@ -157,12 +166,16 @@ impl Exchange for Chat {
     }
 
     fn adapt(&mut self, refusal: &Fault) -> bool {
+        let message = refusal.message.as_str();
         let (changed, remembered) = match refusal.param.as_deref() {
-            Some("max_tokens") if refusal.message.contains("max_completion_tokens") => {
-                (&mut self.new_limit, &self.quirks.new_limit)
+            Some("max_tokens") if message.contains("max_completion_tokens") => {
+                (&mut self.dialect.new_limit, &self.quirks.new_limit)
             }
             Some("reasoning_effort") if !self.request.tools.is_empty() => {
-                (&mut self.no_effort, &self.quirks.no_effort)
+                (&mut self.dialect.no_effort, &self.quirks.no_effort)
+            }
+            _ if message.contains("stream_options") => {
+                (&mut self.dialect.no_stream_options, &self.quirks.no_stream_options)
             }
             _ => return false,
         };

@@ -1,16 +1,19 @@
 //! From the events of a message stream to events.
 
+mod wire;
+
 use core::mem;
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::model::calls::Draft;
 use crate::model::drive::Decode;
 use crate::model::fault::{Fault, shorten};
-use crate::model::{Event, Opaque, StopReason, Usage};
+use crate::model::{Event, Opaque, StopReason};
+use wire::{Begun, BlockStart, Counts, Delta, Ending, StreamEvent, Thinking, Whole};
 
 /// The most blocks of one answer that may be open at a time.
 const MAX_OPEN: usize = 512;
@@ -103,15 +106,15 @@ impl Decoder {
     fn delta(&mut self, index: u64, delta: Delta, out: &mut VecDeque<Event>) {
         let open = self.open.iter_mut().rev().find(|(number, _)| *number == index);
         match (delta, open.map(|(_, open)| open)) {
-            (Delta::TextDelta { text }, _) => out.extend(text_event(text)),
-            (Delta::InputJsonDelta { partial_json }, Some(Open::Call { draft, .. })) => {
+            (Delta::Text { text }, _) => out.extend(text_event(text)),
+            (Delta::InputJson { partial_json }, Some(Open::Call { draft, .. })) => {
                 draft.arguments.push_str(&partial_json);
             }
-            (Delta::ThinkingDelta { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
+            (Delta::Thinking { thinking: more }, Some(Open::Thinking { thinking, .. })) => {
                 thinking.push_str(&more);
                 out.extend(reasoning_event(more));
             }
-            (Delta::SignatureDelta { signature: more }, Some(Open::Thinking { signature, .. })) => {
+            (Delta::Signature { signature: more }, Some(Open::Thinking { signature, .. })) => {
                 signature.push_str(&more);
             }
             // Citations and kinds to come change nothing here; a piece without its block
@@ -261,110 +264,4 @@ fn reported(data: &str) -> Fault {
 fn malformed(data: &str) -> impl Fn(serde_json::Error) -> Fault {
     let excerpt: String = data.chars().take(200).collect();
     move |error| Fault::protocol(format!("not a message event ({error}): {}", shorten(&excerpt)))
-}
-
-/// The counts of a message, which come in several events; later ones replace earlier ones.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Counts {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-}
-
-impl Counts {
-    fn take(&mut self, newer: Option<Self>) {
-        let Some(newer) = newer else { return };
-        self.input_tokens = newer.input_tokens.or(self.input_tokens);
-        self.cache_creation_input_tokens =
-            newer.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
-        self.cache_read_input_tokens =
-            newer.cache_read_input_tokens.or(self.cache_read_input_tokens);
-        self.output_tokens = newer.output_tokens.or(self.output_tokens);
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.input_tokens.or(self.output_tokens)?;
-        let input =
-            [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
-        Some(Usage {
-            input_tokens: input.into_iter().flatten().fold(0, u64::saturating_add),
-            output_tokens: self.output_tokens.unwrap_or_default(),
-        })
-    }
-}
-
-/// An event of the stream: its members by kind, parsed further where the kind is known.
-#[derive(Deserialize)]
-struct StreamEvent<'a> {
-    r#type: String,
-    index: Option<u64>,
-    #[serde(borrow)]
-    message: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content_block: Option<&'a RawValue>,
-    #[serde(borrow)]
-    delta: Option<&'a RawValue>,
-    usage: Option<Counts>,
-}
-
-#[derive(Deserialize)]
-struct Begun {
-    usage: Option<Counts>,
-}
-
-#[derive(Deserialize)]
-struct Ending {
-    stop_reason: Option<String>,
-}
-
-/// The start of a content block: the members of all kinds.
-#[derive(Deserialize)]
-struct BlockStart {
-    r#type: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    thinking: String,
-    #[serde(default)]
-    signature: String,
-    #[serde(default)]
-    id: String,
-    #[serde(default)]
-    name: String,
-    input: Option<Box<RawValue>>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Delta {
-    TextDelta {
-        text: String,
-    },
-    InputJsonDelta {
-        partial_json: String,
-    },
-    ThinkingDelta {
-        thinking: String,
-    },
-    SignatureDelta {
-        signature: String,
-    },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct Whole {
-    content: Vec<Box<RawValue>>,
-    stop_reason: Option<String>,
-    usage: Option<Counts>,
-}
-
-#[derive(Serialize)]
-struct Thinking {
-    r#type: &'static str,
-    thinking: String,
-    signature: String,
 }

@@ -92,7 +92,10 @@ fn d122_long_and_foreign_names_get_stable_valid_aliases() {
         assert_eq!(beside.exposed(&pair(server, tool)), expected);
     }
     // Pinned, since a change would rename tools in saved conversations.
-    assert_eq!(names.exposed(&pair(server, "list_open_discrepancies")), Some("quarterly_stock_reconciliati__list_open_discrepancies_77b44f1528"));
+    assert_eq!(
+        names.exposed(&pair(server, "list_open_discrepancies")),
+        Some("quarterly_stock_reconciliati__list_open_discrepancies_77b44f1528")
+    );
 }
 
 #[test]
@@ -142,6 +145,10 @@ fn d121_an_unknown_name_gets_near_matches() {
         error.to_string(),
         "there is no tool \"get_forcast\"; did you mean weather__get_forecast"
     );
+    let error = names.resolve_pair("wether", "get_forecast").unwrap_err();
+    assert_eq!(error.candidates, ["weather/get_forecast"]);
+    let found = names.resolve_pair(" weather\n", " get_alerts ");
+    assert_eq!(found, Ok(&pair("weather", "get_alerts")));
     let error = names.resolve(&"\u{7}q".repeat(100_000)).unwrap_err();
     assert!(error.candidates.is_empty());
     assert!(error.to_string().len() < 1000 && !error.to_string().contains('\u{7}'));

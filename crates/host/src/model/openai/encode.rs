@@ -6,19 +6,18 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::Dialect;
 use crate::model::history::{self, AssistantPart, CallResult, Turn, UserPart};
 use crate::model::{Image, Request, ToolSpec};
 
-pub(super) struct Options<'a> {
-    pub(super) model: &'a str,
-    /// The name with its provider, by which opaque blocks are known.
-    pub(super) name: &'a str,
-    pub(super) new_limit: bool,
-    pub(super) no_effort: bool,
-}
-
-/// Writes the body.
-pub(super) fn body(request: &Request, options: &Options<'_>) -> Result<Bytes, serde_json::Error> {
+/// Writes the body. `name` is the model's name with its provider, by which opaque blocks are
+/// known.
+pub(super) fn body(
+    request: &Request,
+    model: &str,
+    name: &str,
+    dialect: Dialect,
+) -> Result<Bytes, serde_json::Error> {
     let schemas = request.tools.iter().map(with_properties).collect::<Result<Vec<_>, _>>()?;
     let tools = request.tools.iter().zip(&schemas).map(|(tool, parameters)| Tool {
         r#type: "function",
@@ -27,14 +26,15 @@ pub(super) fn body(request: &Request, options: &Options<'_>) -> Result<Bytes, se
     let limit = Some(request.max_tokens);
     let tools: Vec<_> = tools.collect();
     let body = Body {
-        model: options.model,
-        messages: messages(request, options.name),
+        model,
+        messages: messages(request, name),
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
-        max_tokens: limit.filter(|_| !options.new_limit),
-        max_completion_tokens: limit.filter(|_| options.new_limit),
+        stream_options: (!dialect.no_stream_options)
+            .then_some(StreamOptions { include_usage: true }),
+        max_tokens: limit.filter(|_| !dialect.new_limit),
+        max_completion_tokens: limit.filter(|_| dialect.new_limit),
         temperature: request.temperature,
-        reasoning_effort: (options.no_effort && !tools.is_empty()).then_some("none"),
+        reasoning_effort: (dialect.no_effort && !tools.is_empty()).then_some("none"),
         tools,
     };
     serde_json::to_vec(&body).map(Bytes::from)
@@ -126,7 +126,8 @@ struct Body<'a> {
     model: &'a str,
     messages: Vec<Message<'a>>,
     stream: bool,
-    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
