@@ -5,6 +5,28 @@
 //! decoder over one HTTP driver: [`openai`] (chat completions, also spoken by Ollama, llama.cpp,
 //! vLLM and OpenRouter) and [`anthropic`] (messages). [`select`] finds the model to use;
 //! [`names`] gives tools names that every provider accepts.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! use carrick::net::{HttpClient, Options};
+//! use carrick_host::model::select::{Choice, Settings, select};
+//! use carrick_host::model::{Event, Message, Request};
+//! use futures_util::StreamExt;
+//!
+//! let client = HttpClient::new(Options::default());
+//! let settings = Settings::from_lookup(|name| std::env::var(name).ok());
+//! if let Choice::Model(model) = select(&settings, &client).await?.choice {
+//!     let request = Request::new("Be brief.", vec![Message::user("What is MCP?")]);
+//!     let mut events = model.stream(&request);
+//!     while let Some(event) = events.next().await {
+//!         if let Event::Text(text) = event? {
+//!             print!("{text}");
+//!         }
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod anthropic;
 mod calls;

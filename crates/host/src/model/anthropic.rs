@@ -11,7 +11,8 @@ use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
 use super::drive::{self, Advice, Connection, Decode, Exchange, Target};
-use super::{Event, Model, ModelError, Request};
+use super::fault::Fault;
+use super::{Event, Model, ModelError, ModelErrorKind, Request};
 use decode::Decoder;
 
 /// The provider's name in `provider:model`.
@@ -61,6 +62,7 @@ impl Model for AnthropicMessages {
             request: request.clone(),
             name: self.name.clone(),
             model: self.model.clone(),
+            with_opaque: true,
         };
         drive::run(Arc::clone(&self.target), Box::new(exchange))
     }
@@ -70,14 +72,24 @@ struct Messages {
     request: Request,
     name: String,
     model: String,
+    /// Whether signed thinking goes back. It is bound to the conversation as it was, so it may
+    /// be refused once the host has compacted that.
+    with_opaque: bool,
 }
 
 impl Exchange for Messages {
     fn body(&self) -> Result<Bytes, serde_json::Error> {
-        encode::body(&self.request, &self.model, &self.name)
+        let opaque_of = self.with_opaque.then_some(self.name.as_str());
+        encode::body(&self.request, &self.model, opaque_of)
     }
 
     fn decoder(&self) -> Box<dyn Decode> {
         Box::new(Decoder::new(self.name.clone(), self.request.messages.len()))
+    }
+
+    fn adapt(&mut self, refusal: &Fault) -> bool {
+        refusal.kind == ModelErrorKind::BadRequest
+            && refusal.message.contains("thinking")
+            && core::mem::replace(&mut self.with_opaque, false)
     }
 }

@@ -203,7 +203,10 @@ async fn refusal(
         Err(error) if error.kind() == NetErrorKind::TooLarge => Bytes::new(),
         Err(error) => return Err(target.net_error(error)),
     };
-    let fault = Fault::from_answer(status, &body);
+    let fault = match status {
+        300..=399 => Fault::protocol("it redirects; set the base URL to where it leads"),
+        _ => Fault::from_answer(status, &body),
+    };
     let copy = Fault { kind: fault.kind, message: fault.message.clone(), param: None };
     let mut failure = Failure { status: Some(status), retry_after, ..target.failure(copy) };
     if status == 404 && failure.advice.is_empty() {

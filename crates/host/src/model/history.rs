@@ -47,10 +47,11 @@ pub(super) struct CallResult<'a> {
     pub(super) is_error: bool,
 }
 
-/// Brings a conversation into the strict form. Opaque blocks of models other than `model` are
-/// left out.
-pub(super) fn strict<'a>(messages: &'a [Message], model: &'a str) -> Vec<Turn<'a>> {
-    let mut history = History { model, turns: Vec::new(), open: Vec::new(), used: HashSet::new() };
+/// Brings a conversation into the strict form. Of opaque blocks only those of the model
+/// `opaque_of` are kept.
+pub(super) fn strict<'a>(messages: &'a [Message], opaque_of: Option<&'a str>) -> Vec<Turn<'a>> {
+    let mut history =
+        History { opaque_of, turns: Vec::new(), open: Vec::new(), used: HashSet::new() };
     for message in messages {
         // Nothing can answer the calls of an earlier message once the model has spoken again.
         if message.role == Role::Assistant {
@@ -65,7 +66,7 @@ pub(super) fn strict<'a>(messages: &'a [Message], model: &'a str) -> Vec<Turn<'a
 }
 
 struct History<'a> {
-    model: &'a str,
+    opaque_of: Option<&'a str>,
     turns: Vec<Turn<'a>>,
     /// The calls of the last assistant turn, in order, each with its result if it has come.
     open: Vec<OpenCall<'a>>,
@@ -93,7 +94,7 @@ impl<'a> History<'a> {
             (Block::Image(_), Role::Assistant) => {
                 self.assistant(AssistantPart::Text("[a picture]"));
             }
-            (Block::Opaque(opaque), _) if opaque.model == self.model => {
+            (Block::Opaque(opaque), _) if Some(opaque.model.as_str()) == self.opaque_of => {
                 self.assistant(AssistantPart::Opaque(opaque));
             }
             (Block::Opaque(_), _) => {}

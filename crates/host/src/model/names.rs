@@ -3,8 +3,8 @@
 //! Servers name their tools freely; providers want `[A-Za-z0-9_-]{1,64}`, and names of several
 //! servers must not meet. A [`ToolNames`] table gives every (server, tool) an exposed name,
 //! `server__tool` where that is safe, and finds the pair again by lookup, never by taking the
-//! name apart. An exposed name depends on nothing but its own pair, so it stays the same across
-//! turns, restarts and changes to other servers.
+//! name apart. An exposed name depends on nothing but its own pair (and the host's own tool names),
+//! so it stays the same across turns, restarts and changes to other servers.
 
 mod near;
 #[cfg(test)]

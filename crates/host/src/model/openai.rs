@@ -109,7 +109,6 @@ impl Model for OpenAiChat {
     fn stream(&self, request: &Request) -> BoxStream<'static, Result<Event, ModelError>> {
         let exchange = Chat {
             request: request.clone(),
-            name: self.name.clone(),
             model: self.model.clone(),
             dialect: self.quirks.dialect(),
             quirks: Arc::clone(&self.quirks),
@@ -150,7 +149,6 @@ struct Dialect {
 
 struct Chat {
     request: Request,
-    name: String,
     model: String,
     dialect: Dialect,
     quirks: Arc<Quirks>,
@@ -158,7 +156,7 @@ struct Chat {
 
 impl Exchange for Chat {
     fn body(&self) -> Result<Bytes, serde_json::Error> {
-        encode::body(&self.request, &self.model, &self.name, self.dialect)
+        encode::body(&self.request, &self.model, self.dialect)
     }
 
     fn decoder(&self) -> Box<dyn Decode> {

@@ -9,15 +9,20 @@ use serde_json::value::RawValue;
 use crate::model::history::{self, AssistantPart, CallResult, Turn, UserPart};
 use crate::model::{Image, Request};
 
-/// Writes the body. `name` is the model's name with its provider, by which opaque blocks are
-/// known.
-pub(super) fn body(request: &Request, model: &str, name: &str) -> Result<Bytes, serde_json::Error> {
+/// Writes the body. Opaque blocks go back if they are those of the model `opaque_of`.
+pub(super) fn body(
+    request: &Request,
+    model: &str,
+    opaque_of: Option<&str>,
+) -> Result<Bytes, serde_json::Error> {
     let mut messages: Vec<_> =
-        history::strict(&request.messages, name).into_iter().map(message).collect();
-    // The API wants the user to begin.
+        history::strict(&request.messages, opaque_of).into_iter().map(message).collect();
+    // The API wants the user to begin, and to have the last word.
     if !matches!(messages.first(), Some(Message::User { .. })) {
-        let text = Typed::Text { text: "(The conversation goes on.)".into() };
-        messages.insert(0, Message::User { content: vec![Block::Typed(text)] });
+        messages.insert(0, aside("(The conversation goes on.)"));
+    }
+    if !matches!(messages.last(), Some(Message::User { .. })) {
+        messages.push(aside("(Go on.)"));
     }
     let tools = request.tools.iter().map(|tool| Tool {
         name: &tool.name,
@@ -34,6 +39,10 @@ pub(super) fn body(request: &Request, model: &str, name: &str) -> Result<Bytes, 
         stream: true,
     };
     serde_json::to_vec(&body).map(Bytes::from)
+}
+
+fn aside(text: &str) -> Message<'_> {
+    Message::User { content: vec![Block::Typed(Typed::Text { text: text.into() })] }
 }
 
 fn message(turn: Turn<'_>) -> Message<'_> {

@@ -198,7 +198,7 @@ fn raw(text: &str) -> Box<serde_json::value::RawValue> {
 }
 
 fn body(request: &Request) -> Value {
-    serde_json::from_slice(&encode::body(request, "m", NAME).unwrap()).unwrap()
+    serde_json::from_slice(&encode::body(request, "m", Some(NAME)).unwrap()).unwrap()
 }
 
 #[test]
@@ -275,11 +275,41 @@ fn d124_the_request_is_in_the_providers_form() {
 }
 
 #[test]
-fn a_history_that_the_model_begins_gets_a_first_word_of_the_user() {
+fn the_user_has_the_first_and_the_last_word() {
     let messages = body(&Request::new("", vec![Message::assistant("hello"), Message::user("hi")]));
     assert_eq!(messages["messages"][0]["role"], "user");
     assert_eq!(messages["messages"][1]["content"][0]["text"], "hello");
+    let messages = body(&Request::new("", vec![Message::user("a"), Message::assistant("b")]));
+    assert_eq!(messages["messages"].as_array().unwrap().len(), 3);
+    assert_eq!(messages["messages"][2]["role"], "user");
     assert!(messages.get("system").is_none() && messages.get("tools").is_none());
+}
+
+#[tokio::test]
+async fn thinking_that_the_provider_no_longer_knows_is_left_out() {
+    let refusal = json!({"type": "error", "error": {
+        "type": "invalid_request_error", "message": "messages.1: invalid signature in thinking block",
+    }});
+    let refuse = || Reply::status(400, "", &refusal.to_string());
+    let done = Reply::stream(&[message(&[], "end_turn")]);
+    let (base, server) = serve(vec![refuse(), done, refuse(), refuse()]).await;
+    let model = AnthropicMessages::new("m", connection(&base)).unwrap();
+    let block = Opaque { model: NAME.into(), raw: raw("{\"type\":\"thinking\"}") };
+    let said = vec![Block::Opaque(block), Block::Text("a".into())];
+    let answer = Message { role: Role::Assistant, content: said };
+    let request = Request::new("", vec![Message::user("q"), answer, Message::user("r")]);
+    let (events, failure) = ask(&model, &request).await;
+    assert!(failure.is_none(), "{failure:?}");
+    assert_eq!(events, "usage 13 9\nstop End");
+    let (_, failure) = ask(&model, &request).await;
+    assert_eq!(failure.unwrap().kind(), ModelErrorKind::BadRequest);
+    let blocks: Vec<_> = server
+        .await
+        .unwrap()
+        .iter()
+        .map(|request| request.body["messages"][1]["content"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(blocks, [2, 1, 2, 1]);
 }
 
 fn transcript() -> String {

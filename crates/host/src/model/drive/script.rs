@@ -39,6 +39,11 @@ impl Reply {
         Self { head, chunks, cut: false }
     }
 
+    /// No answer at all: the connection ends.
+    pub(in crate::model) fn hang_up() -> Self {
+        Self { head: String::new(), chunks: Vec::new(), cut: true }
+    }
+
     pub(in crate::model) fn cut(mut self) -> Self {
         self.cut = true;
         self
@@ -51,6 +56,8 @@ pub(in crate::model) struct Received {
     pub(in crate::model) head: String,
     /// The body; null if there is none.
     pub(in crate::model) body: Value,
+    /// The number of the connection it came on, from 0.
+    pub(in crate::model) connection: usize,
 }
 
 /// Starts a server that gives each request the next reply, and ends after the last.
@@ -60,15 +67,19 @@ pub(in crate::model) async fn serve(replies: Vec<Reply>) -> (String, JoinHandle<
     let task = tokio::spawn(async move {
         let mut received = Vec::new();
         let mut open: Option<TcpStream> = None;
+        let mut connections = 0;
         let mut replies = VecDeque::from(replies);
         while let Some(reply) = replies.front() {
             let mut stream = match open.take() {
                 Some(stream) => stream,
-                None => listener.accept().await.unwrap().0,
+                None => {
+                    connections += 1;
+                    listener.accept().await.unwrap().0
+                }
             };
             // A client may close a kept connection and come back on a new one.
             let Some(request) = read_request(&mut stream).await else { continue };
-            received.push(request);
+            received.push(Received { connection: connections - 1, ..request });
             if write_reply(&mut stream, reply).await {
                 open = Some(stream);
             }
@@ -80,6 +91,9 @@ pub(in crate::model) async fn serve(replies: Vec<Reply>) -> (String, JoinHandle<
 }
 
 async fn write_reply(stream: &mut TcpStream, reply: &Reply) -> bool {
+    if reply.head.is_empty() {
+        return false;
+    }
     stream.set_nodelay(true).unwrap();
     let head = format!("{}transfer-encoding: chunked\r\n\r\n", reply.head);
     let mut sent = stream.write_all(head.as_bytes()).await.is_ok();
@@ -106,7 +120,7 @@ pub(in crate::model) async fn read_request(stream: &mut TcpStream) -> Option<Rec
                 .map_or(0, |length| length.parse::<usize>().unwrap());
             if got.len() >= end + 4 + length {
                 let body = serde_json::from_slice(&got[end + 4..]).unwrap_or(Value::Null);
-                return Some(Received { head, body });
+                return Some(Received { head, body, connection: 0 });
             }
         }
         if stream.read_buf(&mut got).await.unwrap_or(0) == 0 {

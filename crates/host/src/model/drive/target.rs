@@ -135,6 +135,7 @@ impl Target {
     pub(super) fn failure(&self, fault: Fault) -> Failure {
         let advice = match fault.kind {
             ModelErrorKind::Auth => self.advice.auth,
+            ModelErrorKind::Quota => "add credit with the provider, or use another model",
             ModelErrorKind::NoTools => "use the XML dialect (--dialect xml) or another model",
             ModelErrorKind::Unreachable => self.advice.unreachable,
             _ => "",

@@ -43,6 +43,7 @@ async fn rounds_share_one_connection_and_send_the_key_once_each() {
     for request in server.await.unwrap() {
         assert!(request.head.starts_with("post /v1/chat/completions http/1.1\r\n"));
         assert!(request.head.contains(&format!("authorization: bearer {KEY}")));
+        assert_eq!(request.connection, 0);
     }
 }
 
@@ -53,6 +54,13 @@ async fn a_busy_provider_is_asked_again() {
     let (events, failure, requests) = run(replies).await;
     assert!(failure.is_none(), "{failure:?}");
     assert_eq!((events.as_str(), requests), (HELLO_EVENTS, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_without_an_answer_is_tried_again() {
+    let (events, failure, requests) = run(vec![Reply::hang_up(), Reply::stream(&[HELLO])]).await;
+    assert!(failure.is_none(), "{failure:?}");
+    assert_eq!((events.as_str(), requests), (HELLO_EVENTS, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,6 +180,8 @@ async fn the_form_of_the_answer_is_found_whatever_its_declared_type() {
         assert_eq!(failure.kind(), ModelErrorKind::Protocol);
         assert!(failure.to_string().contains(words), "{failure}");
     }
+    let (_, failure, _) = run(vec![Reply::status(301, "location: /elsewhere\r\n", "")]).await;
+    assert!(failure.unwrap().to_string().contains("it redirects"));
 }
 
 #[tokio::test]

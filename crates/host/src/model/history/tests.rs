@@ -93,7 +93,7 @@ fn handed() -> Vec<Message> {
 fn d124_every_call_gets_one_result_right_after_it() {
     let messages = handed();
     assert_eq!(
-        show(&strict(&messages, "m")),
+        show(&strict(&messages, Some("m"))),
         "U('go') A(t1:a{} t2:b{} ) U(t1='ok' t2!=CANCELLED 'next') "
     );
 }
@@ -101,7 +101,7 @@ fn d124_every_call_gets_one_result_right_after_it() {
 #[test]
 fn d124_a_history_that_ends_in_a_call_is_repaired() {
     let messages = [Message::user("go"), says(Role::Assistant, vec![call("t", "a", "{}")])];
-    assert_eq!(show(&strict(&messages, "m")), "U('go') A(t:a{} ) U(t!=CANCELLED ) ");
+    assert_eq!(show(&strict(&messages, Some("m"))), "U('go') A(t:a{} ) U(t!=CANCELLED ) ");
 }
 
 #[test]
@@ -114,14 +114,17 @@ fn d124_late_doubled_and_foreign_results_become_text() {
     ];
     let note = "'[a result of tool that answers no call]'";
     assert_eq!(
-        show(&strict(&messages, "m")),
+        show(&strict(&messages, Some("m"))),
         format!("U('go') A(t:a{{}} ) U(t!=CANCELLED ) A('hm' ) U({note} 'late' {note} 'foreign') ")
     );
     let messages = [
         says(Role::Assistant, vec![call("t", "a", "{}")]),
         says(Role::User, vec![result("t", "one"), result("t", "two")]),
     ];
-    assert_eq!(show(&strict(&messages, "m")), format!("A(t:a{{}} ) U(t='one' {note} 'two') "));
+    assert_eq!(
+        show(&strict(&messages, Some("m"))),
+        format!("A(t:a{{}} ) U(t='one' {note} 'two') ")
+    );
 }
 
 #[test]
@@ -131,7 +134,7 @@ fn results_stand_in_the_order_of_the_calls_before_all_else() {
         says(Role::User, vec![Block::Text("also".into()), result("2", "two")]),
         says(Role::User, vec![result("1", "one")]),
     ];
-    assert_eq!(show(&strict(&messages, "m")), "A(1:a{} 2:b{} ) U(1='one' 2='two' 'also') ");
+    assert_eq!(show(&strict(&messages, Some("m"))), "A(1:a{} 2:b{} ) U(1='one' 2='two' 'also') ");
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn ids_become_unique_and_safe_together_with_their_results() {
         says(Role::User, vec![result("call 0", "three"), result("", "four")]),
     ];
     assert_eq!(
-        show(&strict(&messages, "m")),
+        show(&strict(&messages, Some("m"))),
         "A(call_0:a{} call_0_2:b{} ) U(call_0='one' call_0_2='two' ) \
          A(call_0_3:a{} call:b{} ) U(call_0_3='three' call='four' ) "
     );
@@ -166,7 +169,7 @@ fn empty_text_foreign_blocks_and_unreadable_pictures_are_handled() {
         says(Role::Assistant, vec![opaque("m"), Block::Text("yes".into())]),
     ];
     assert_eq!(
-        show(&strict(&messages, "m")),
+        show(&strict(&messages, Some("m"))),
         "U('[a picture of type image/svg+xml, about 3 bytes, not shown]' <image/png> 'more') \
          A({\"o\":1} 'yes' ) "
     );

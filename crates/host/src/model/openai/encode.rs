@@ -10,12 +10,10 @@ use super::Dialect;
 use crate::model::history::{self, AssistantPart, CallResult, Turn, UserPart};
 use crate::model::{Image, Request, ToolSpec};
 
-/// Writes the body. `name` is the model's name with its provider, by which opaque blocks are
-/// known.
+/// Writes the body.
 pub(super) fn body(
     request: &Request,
     model: &str,
-    name: &str,
     dialect: Dialect,
 ) -> Result<Bytes, serde_json::Error> {
     let schemas = request.tools.iter().map(with_properties).collect::<Result<Vec<_>, _>>()?;
@@ -27,7 +25,7 @@ pub(super) fn body(
     let tools: Vec<_> = tools.collect();
     let body = Body {
         model,
-        messages: messages(request, name),
+        messages: messages(request),
         stream: true,
         stream_options: (!dialect.no_stream_options)
             .then_some(StreamOptions { include_usage: true }),
@@ -40,12 +38,13 @@ pub(super) fn body(
     serde_json::to_vec(&body).map(Bytes::from)
 }
 
-fn messages<'a>(request: &'a Request, name: &'a str) -> Vec<Message<'a>> {
+fn messages(request: &Request) -> Vec<Message<'_>> {
     let mut messages = Vec::new();
     if !request.system.trim().is_empty() {
         messages.push(Message::System { content: &request.system });
     }
-    for turn in history::strict(&request.messages, name) {
+    // This API has no block of its own to return.
+    for turn in history::strict(&request.messages, None) {
         match turn {
             Turn::Assistant(parts) => messages.push(assistant(parts)),
             Turn::User { results, parts } => user(results, parts, &mut messages),
@@ -65,7 +64,6 @@ fn assistant(parts: Vec<AssistantPart<'_>>) -> Message<'_> {
                 r#type: "function",
                 function: CalledFunction { name, arguments: arguments.get().to_owned() },
             }),
-            // This API has no block of its own to return.
             AssistantPart::Opaque(_) => {}
         }
     }

@@ -290,7 +290,7 @@ fn conversation() -> Request {
 }
 
 fn body(request: &Request, dialect: Dialect) -> Value {
-    serde_json::from_slice(&encode::body(request, "m", "openai:m", dialect).unwrap()).unwrap()
+    serde_json::from_slice(&encode::body(request, "m", dialect).unwrap()).unwrap()
 }
 
 #[test]
