@@ -12,6 +12,7 @@ mod tests;
 
 use core::error::Error;
 use core::fmt;
+use core::time::Duration;
 use std::sync::Arc;
 
 use carrick::net::HttpClient;
@@ -27,6 +28,9 @@ pub const ANTHROPIC_DEFAULT: &str = "claude-sonnet-5-5";
 
 /// Model used when only `openai` is known.
 pub const OPENAI_DEFAULT: &str = "gpt-5.6-terra";
+
+/// How long a local server may take to answer that nobody asked for.
+pub const LOCAL_WAIT: Duration = Duration::from_millis(400);
 
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 const OPENAI_URL: &str = "https://api.openai.com/v1";
@@ -52,9 +56,9 @@ pub struct Settings {
     pub openai_url: Option<String>,
     /// `OLLAMA_HOST`, in any of the forms that Ollama takes; default `127.0.0.1:11434`.
     pub ollama_host: Option<String>,
-    /// Whether local servers are looked for when nothing is named. Default: no; set by
-    /// [`Settings::from_lookup`].
-    pub look_for_local: bool,
+    /// How long each local server may take to answer when nothing is named; `None` (the
+    /// default) does not look for them. [`Settings::from_lookup`] sets [`LOCAL_WAIT`].
+    pub local_wait: Option<Duration>,
     /// Bounds of each request to the model.
     pub limits: Limits,
 }
@@ -73,7 +77,7 @@ impl Settings {
             openai_key: secret("OPENAI_API_KEY"),
             openai_url: text("OPENAI_BASE_URL"),
             ollama_host: text("OLLAMA_HOST"),
-            look_for_local: true,
+            local_wait: Some(LOCAL_WAIT),
             ..Self::default()
         }
     }
@@ -128,8 +132,8 @@ pub async fn select(settings: &Settings, client: &HttpClient) -> Result<Selectio
         let choice = chooser.open(&ModelName { provider, model: None }).await?;
         return Ok(Selection { choice, reason: format!("{variable} is set") });
     }
-    if settings.look_for_local
-        && let Some(selection) = chooser.local().await?
+    if let Some(wait) = settings.local_wait
+        && let Some(selection) = chooser.local(wait).await?
     {
         return Ok(selection);
     }
@@ -216,18 +220,15 @@ impl Chooser<'_> {
     }
 
     /// A local server that answers at once and has a model; Ollama before llama.cpp.
-    async fn local(&self) -> Result<Option<Selection>, SelectError> {
+    async fn local(&self, wait: Duration) -> Result<Option<Selection>, SelectError> {
         let ollama = local::ollama_url(self.settings.ollama_host.as_deref().unwrap_or_default());
-        let (of_ollama, of_llama_cpp) = tokio::join!(
-            local::first_model(self.client, &ollama, None, local::GLANCE),
-            local::first_model(self.client, LLAMA_CPP_URL, None, local::GLANCE),
-        );
-        let found = [
-            (Service::Ollama, ollama.as_str(), of_ollama),
-            (Service::LlamaCpp, LLAMA_CPP_URL, of_llama_cpp),
-        ];
-        for (service, base, model) in found {
-            let Ok(model) = model else { continue };
+        let servers = [(Service::Ollama, ollama.as_str()), (Service::LlamaCpp, LLAMA_CPP_URL)];
+        for (service, base) in servers {
+            // A port where nothing listens refuses at once, so there is no need to hurry by
+            // asking both together.
+            let Ok(model) = local::first_model(self.client, base, None, wait).await else {
+                continue;
+            };
             let choice = self.chat(service, base, None, Some(&model)).await?;
             let reason = format!("{} answers at {base}", service.name());
             return Ok(Some(Selection { choice, reason }));

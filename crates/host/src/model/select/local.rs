@@ -11,9 +11,6 @@ use serde::Deserialize;
 use crate::model::fault::Fault;
 use crate::model::{Secret, url};
 
-/// How long a server is waited for when nobody asked for it.
-pub(super) const GLANCE: Duration = Duration::from_millis(400);
-
 /// How long a server is waited for that was asked for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 

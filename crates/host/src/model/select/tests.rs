@@ -10,7 +10,7 @@ fn settings(variables: &[(&str, &str)]) -> Settings {
 
 /// The choice and its reason as text; local servers are not looked for.
 async fn chosen(settings: Settings) -> Result<String, String> {
-    let settings = Settings { look_for_local: false, ..settings };
+    let settings = Settings { local_wait: None, ..settings };
     let selection = select(&settings, &client()).await.map_err(|error| error.to_string())?;
     let name = match &selection.choice {
         Choice::Model(model) => model.name().to_owned(),
@@ -90,7 +90,11 @@ async fn a_server_of_ones_own_is_asked_for_its_model() {
 async fn a_local_ollama_is_found_and_a_web_page_is_not_taken_for_one() {
     let list = r#"{"data":[{"id":"llama3.2:3b"}]}"#;
     let (base, server) = serve(vec![Reply::status(200, "", list)]).await;
-    let selection = select(&settings(&[("OLLAMA_HOST", &base)]), &client()).await.unwrap();
+    let mut settings = settings(&[("OLLAMA_HOST", &base)]);
+    assert_eq!(settings.local_wait, Some(LOCAL_WAIT));
+    // However slow the machine that runs this.
+    settings.local_wait = Some(local::PATIENCE);
+    let selection = select(&settings, &client()).await.unwrap();
     assert!(
         matches!(&selection.choice, Choice::Model(model) if model.name() == "ollama:llama3.2:3b")
     );
