@@ -1,1 +1,7 @@
-//! The built-in matcher: finds the tool for a question and fills its arguments.
+//! The built-in matcher.
+mod facts;
+mod lexicon;
+mod phrases;
+mod role;
+mod schema;
+mod text;
