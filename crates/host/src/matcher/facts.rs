@@ -53,6 +53,8 @@ pub(super) enum Value {
     Time(civil::Time),
     Date(civil::Date),
     Number(Quantity),
+    /// A unit by name; one after a number is also part of that number.
+    Unit(UnitId),
     Expression(expression::Expression),
 }
 
@@ -111,6 +113,7 @@ impl Fact {
             Value::Number(quantity) if quantity.unit.is_some() || quantity.half.is_some() => 0.4,
             Value::Place(_) => 0.35,
             Value::Here | Value::LocalZone | Value::Date(_) | Value::Number(_) => 0.2,
+            Value::Unit(_) => 0.0,
         }
     }
 }
@@ -143,6 +146,7 @@ pub(super) fn extract(text: &Text, now: Option<&ZonedDateTime>) -> Vec<Fact> {
     found.claim(number::find(text));
     let mut facts = found.facts;
     facts.extend(formulas);
+    facts.extend(number::units(text));
     facts.extend(quoted);
     facts.sort_by_key(|fact| (fact.span.start, std::cmp::Reverse(fact.span.end)));
     facts

@@ -42,6 +42,27 @@ pub(super) fn find(text: &Text) -> Vec<Fact> {
     facts
 }
 
+/// Finds the units that are named, beside a number or alone. Short words are
+/// units only beside a number.
+pub(super) fn units(text: &Text) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let mut at = 0;
+    while let Some(token) = text.tokens.get(at) {
+        let beside = at.checked_sub(1).and_then(|i| text.tokens.get(i));
+        let after_number = beside.is_some_and(|t| t.kind == TokenKind::Number);
+        let Some((unit, len)) = Units::shared().named(&text.tokens, at) else {
+            at += 1;
+            continue;
+        };
+        let end = text.tokens.get(at + len - 1).map_or(token.span.end, |t| t.span.end);
+        if after_number || !(is_short(token) || token.lower.len() == 2) {
+            facts.push(Fact::new(text, token.span.start..end, Value::Unit(unit)));
+        }
+        at += len;
+    }
+    facts
+}
+
 /// The value of digits, of an English numeral, or of a Chinese one.
 pub(super) fn spoken(word: &str) -> Option<f64> {
     if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
