@@ -7,4 +7,5 @@ pub mod dialect;
 pub mod matcher;
 pub mod model;
 pub mod permission;
+pub mod registry;
 pub mod trust;
