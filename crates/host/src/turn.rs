@@ -15,7 +15,7 @@ mod tests;
 mod xml;
 
 pub use calls::{Calls, Done, Wanted};
-pub use content::{Received, outcome};
+pub use content::{Received, decode_base64, outcome};
 pub use event::{Approval, Event, Frontend, Verdict};
 pub use calls::Target;
 pub use matched::{MatchError, Proposed, ask_matcher, propose};

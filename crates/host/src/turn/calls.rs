@@ -141,6 +141,7 @@ impl Calls<'_> {
             server: server.into(),
             tool: tool.into(),
             description: describe_call(server, tool, &arguments),
+            arguments,
             reason: decision.reason.to_string(),
         };
         match self.frontend.approve(&approval).await {

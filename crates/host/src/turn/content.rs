@@ -1,5 +1,7 @@
 //! Results: as received, for the model, and as text.
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use crate::dialect::{Content, Outcome, Status};
 use crate::model::{Image, ResultPart};
 use carrick::types::ContentBlock;
@@ -148,14 +150,20 @@ fn piece(raw: &RawValue) -> Content {
 
 /// A picture whose data is base64, or else a note that it is not.
 fn image(data: String, mime: String) -> Content {
-    use base64::Engine;
-    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-    let compact: String = data.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    let bytes = STANDARD.decode(&compact).or_else(|_| STANDARD_NO_PAD.decode(&compact));
-    match bytes {
+    match decode_base64(&data) {
         Ok(bytes) => Content::Image { mime, base64: STANDARD.encode(bytes) },
         Err(error) => Content::Text(format!("[a picture whose data is not base64: {error}]")),
     }
+}
+
+/// The bytes that base64 stands for; line breaks and missing padding do not
+/// matter.
+///
+/// # Errors
+/// When it is not base64.
+pub fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
+    let compact: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    STANDARD.decode(&compact).or_else(|_| STANDARD_NO_PAD.decode(&compact))
 }
 
 /// Head and tail of a long text, with a note of what is left out between.

@@ -130,6 +130,8 @@ pub struct Approval {
     pub server: String,
     /// The tool.
     pub tool: String,
+    /// The arguments as JSON, as they will be sent.
+    pub arguments: String,
     /// Exactly what would run, with control characters made visible.
     pub description: String,
     /// Why it is asked.

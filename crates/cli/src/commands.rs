@@ -1,0 +1,30 @@
+//! One file a command.
+
+mod ask;
+mod call;
+mod doctor;
+mod read;
+mod route;
+mod server;
+mod servers;
+mod tools;
+mod trust;
+
+use crate::args::{Arguments, Command};
+use crate::exit::Failure;
+use std::process::ExitCode;
+
+pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let Arguments { command, .. } = &arguments;
+    match command {
+        Command::Ask(ask) => ask::run(&arguments, ask).await,
+        Command::Route(route) => route::run(&arguments, route).await,
+        Command::Servers => servers::run(&arguments).await,
+        Command::Tools(tools) => tools::run(&arguments, tools).await,
+        Command::Call(call) => call::run(&arguments, call).await,
+        Command::Read(read) => read::run(&arguments, read).await,
+        Command::Server(server) => server::run(server).await,
+        Command::Trust(trust) => trust::run(&arguments, trust),
+        Command::Doctor => doctor::run(&arguments).await,
+    }
+}

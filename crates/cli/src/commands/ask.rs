@@ -1,0 +1,194 @@
+//! `carrick ask`
+
+use crate::args::{Arguments, Ask, DialectArg};
+use crate::environment;
+use crate::exit::{Code, Failure};
+use crate::frontend::frontend;
+use crate::print;
+use crate::setup::Setup;
+use carrick_host::config::Limits;
+use carrick_host::matcher::Context;
+use carrick_host::model::select::{self, Choice, Selection};
+use carrick_host::model::{Model, Secret, StopReason};
+use carrick_host::registry::Catalog;
+use carrick_host::turn::{
+    DialectChoice, Event, Frontend, MatchError, Turn, TurnError, TurnLimits, ask_matcher,
+};
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Answers a question.
+pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
+    let question = question(ask)?;
+    let setup = Setup::new(arguments, None)?;
+    let selection = choose(ask, &setup).await?;
+    let frontend = frontend(arguments.json, &ask.permission);
+    let catalog = setup.registry.catalog().await;
+    for error in &catalog.failed {
+        frontend.event(&Event::Error {
+            server: Some(error.server().to_owned()),
+            message: error.message(),
+        });
+    }
+    let outcome = tokio::select! {
+        outcome = answer(&setup, &catalog, &*frontend, ask, &selection, &question) => outcome,
+        _ = tokio::signal::ctrl_c() => Err(Failure::failed("interrupted")),
+    };
+    setup.registry.close().await;
+    outcome
+}
+
+async fn answer(
+    setup: &Setup,
+    catalog: &Catalog,
+    frontend: &dyn Frontend,
+    ask: &Ask,
+    selection: &Selection,
+    question: &str,
+) -> Result<ExitCode, Failure> {
+    match &selection.choice {
+        Choice::Model(model) => {
+            let turn = Turn {
+                registry: &setup.registry,
+                catalog,
+                policy: &setup.policy,
+                frontend,
+                dialect: dialect(ask.dialect),
+                limits: limits(&setup.settings.limits),
+            };
+            by_model(&turn, model, question).await
+        }
+        _ => {
+            eprintln!(
+                "no language model is in use ({}): the built-in matcher looks for a tool that \
+                 fits. To use a model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or \
+                 name one with --model.",
+                selection.reason
+            );
+            by_matcher(setup, catalog, frontend, question).await
+        }
+    }
+}
+
+async fn by_model(
+    turn: &Turn<'_>,
+    model: &Arc<dyn Model>,
+    question: &str,
+) -> Result<ExitCode, Failure> {
+    let answer = turn.ask(model, question).await.map_err(turn_failed)?;
+    match answer.stopped {
+        Some(StopReason::MaxTokens) => {
+            return Err(Failure::failed("the model's answer was cut at its token limit"));
+        }
+        Some(StopReason::Refusal) => return Err(Failure::failed("the model refused to go on")),
+        Some(StopReason::Other(why)) => {
+            return Err(Failure::failed(format!("the model stopped: {}", print::shown(&why))));
+        }
+        _ => {}
+    }
+    Ok(if answer.denied > 0 { Code::Permission.into() } else { ExitCode::SUCCESS })
+}
+
+async fn by_matcher(
+    setup: &Setup,
+    catalog: &Catalog,
+    frontend: &dyn Frontend,
+    question: &str,
+) -> Result<ExitCode, Failure> {
+    let context = Context::new(jiff::ZonedDateTime::now());
+    let done =
+        ask_matcher(&setup.registry, catalog, &setup.policy, frontend, question, &context).await;
+    match done {
+        Ok(done) if done.denied => Err(Failure::new(Code::Permission, "permission was denied")),
+        Ok(done) => match done.error {
+            Some(error) => Err(error.into()),
+            None if done.received.is_error => Ok(Code::Tool.into()),
+            None => Ok(ExitCode::SUCCESS),
+        },
+        Err(MatchError::NoTool) => Err(Failure::failed("no tool fits the question")
+            .hint("`carrick tools` lists what there is")),
+        Err(MatchError::Unclear(why)) => Err(Failure::new(Code::Permission, print::shown(&why))
+            .hint("say it in the question, or call the tool with `carrick call`")),
+        Err(MatchError::Turn(error)) => Err(turn_failed(error)),
+        Err(error) => Err(Failure::failed(error)),
+    }
+}
+
+fn turn_failed(error: TurnError) -> Failure {
+    match error {
+        TurnError::PermissionNeeded(what) => {
+            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}")).hint(
+                "--yes runs such calls, --deny refuses them; \"permissions\" in the config \
+                 decides for good",
+            )
+        }
+        TurnError::Limit(_) => Failure::failed(error).hint("\"limits\" in the config sets it"),
+        other => Failure::failed(print::shown(&other.to_string())),
+    }
+}
+
+fn question(ask: &Ask) -> Result<String, Failure> {
+    let words = ask.question.join(" ");
+    if !words.trim().is_empty() && words != "-" {
+        return Ok(words);
+    }
+    let mut stdin = std::io::stdin();
+    if words.trim().is_empty() && stdin.is_terminal() {
+        return Err(Failure::usage("no question").hint("carrick ask \"What time is it in Tokyo?\""));
+    }
+    let mut text = String::new();
+    stdin
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::usage(format!("cannot read the question: {error}")))?;
+    if text.trim().is_empty() {
+        return Err(Failure::usage("the question is empty"));
+    }
+    Ok(text.trim().to_owned())
+}
+
+async fn choose(ask: &Ask, setup: &Setup) -> Result<Selection, Failure> {
+    let mut settings = select::Settings::from_lookup(environment::variable);
+    settings.flag = ask.model.clone();
+    settings.config = setup.settings.model.clone();
+    for (name, provider) in &setup.settings.models {
+        let provider = provider.as_ref().map_err(Failure::usage)?;
+        let key = provider.api_key.as_ref().and_then(|key| Secret::new(key.expose()));
+        // The environment counts over the config.
+        match name.as_str() {
+            "anthropic" => {
+                settings.anthropic_key = settings.anthropic_key.or(key);
+                settings.anthropic_url = settings.anthropic_url.or(provider.base_url.clone());
+            }
+            "openai" => {
+                settings.openai_key = settings.openai_key.or(key);
+                settings.openai_url = settings.openai_url.or(provider.base_url.clone());
+            }
+            "ollama" => {
+                settings.ollama_host = settings.ollama_host.or(provider.base_url.clone());
+            }
+            other => {
+                return Err(Failure::usage(format!("\"models\" in the config names {other:?}"))
+                    .hint("known providers: anthropic, openai, ollama"));
+            }
+        }
+    }
+    select::select(&settings, &setup.http).await.map_err(Failure::usage)
+}
+
+fn dialect(argument: DialectArg) -> DialectChoice {
+    match argument {
+        DialectArg::Auto => DialectChoice::Auto,
+        DialectArg::Native => DialectChoice::Native,
+        DialectArg::Xml => DialectChoice::Xml,
+    }
+}
+
+fn limits(configured: &Limits) -> TurnLimits {
+    let mut limits = TurnLimits::default();
+    limits.rounds = configured.rounds.unwrap_or(limits.rounds);
+    limits.calls = configured.calls.unwrap_or(limits.calls);
+    limits.tokens = configured.tokens.unwrap_or(limits.tokens);
+    limits.time = configured.turn_timeout.unwrap_or(limits.time);
+    limits
+}

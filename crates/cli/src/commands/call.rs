@@ -1,0 +1,64 @@
+//! `carrick call`
+
+use crate::args::{Arguments, Call};
+use crate::exit::{Code, Failure};
+use crate::print;
+use crate::setup::Setup;
+use crate::values;
+use carrick::types::Tool;
+use carrick_host::permission::{self, Verdict, quoted, visible};
+use carrick_host::turn::Received;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Calls one tool. The person has named it, so nothing is asked; what the
+/// config denies stays denied.
+pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(arguments, None)?;
+    let outcome = run_in(&setup, arguments, call).await;
+    setup.registry.close().await;
+    outcome
+}
+
+async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
+    let tools = setup.registry.tools(&call.server).await?;
+    let tool = find(&tools, call)?;
+    let json = values::arguments(&call.arguments, tool.input_schema.get())?;
+    permit(setup, call, &json)?;
+    let progress: carrick::client::ProgressHandler = Arc::new(|progress| {
+        let total = progress.total.map(|total| format!("/{total}")).unwrap_or_default();
+        let message = progress.message.as_deref().map(visible).unwrap_or_default();
+        eprintln!("   {}{total} {message}", progress.progress);
+    });
+    let result = setup.registry.call(&call.server, &call.tool, &json, Some(progress)).await?;
+    let received = Received::of_call(result.as_bytes())
+        .map_err(|error| Failure::failed(format!("the result is not a tool's: {error}")))?;
+    if arguments.json {
+        print::line(&String::from_utf8_lossy(result.as_bytes()))?;
+    } else {
+        print::foreign(&received.text())?;
+    }
+    Ok(if received.is_error { Code::Tool.into() } else { ExitCode::SUCCESS })
+}
+
+fn find<'a>(tools: &'a [Tool], call: &Call) -> Result<&'a Tool, Failure> {
+    tools.iter().find(|tool| tool.name == call.tool).ok_or_else(|| {
+        let names: Vec<String> = tools.iter().map(|tool| visible(&tool.name)).collect();
+        Failure::usage(format!("server {:?} has no tool {}", call.server, quoted(&call.tool)))
+            .hint(format!("it has: {}", names.join(", ")))
+    })
+}
+
+fn permit(setup: &Setup, call: &Call, json: &[u8]) -> Result<(), Failure> {
+    let decision = setup.policy.decide(&permission::Call {
+        server: &call.server,
+        tool: &call.tool,
+        arguments: &String::from_utf8_lossy(json),
+        builtin_read: false,
+    });
+    if decision.verdict == Verdict::Deny {
+        let text = format!("{}/{} may not run: {}", call.server, call.tool, decision.reason);
+        return Err(Failure::new(Code::Permission, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! `carrick read`
+
+use crate::args::{Arguments, Read};
+use crate::exit::Failure;
+use crate::print;
+use crate::setup::Setup;
+use carrick::types::ReadResourceResult;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Reads one resource.
+pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(arguments, None)?;
+    let result = setup.registry.read(&read.server, &read.uri).await;
+    setup.registry.close().await;
+    let result = result?;
+    if arguments.json {
+        print::line(&String::from_utf8_lossy(result.as_bytes()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let contents: ReadResourceResult = result
+        .read()
+        .map_err(|error| Failure::failed(format!("the result is no resource: {error}")))?;
+    for entry in &contents.contents {
+        match (&entry.text, &entry.blob) {
+            (Some(text), _) => print::foreign(text)?,
+            (None, Some(blob)) => write_binary(blob)?,
+            (None, None) => {}
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_binary(blob: &str) -> Result<(), Failure> {
+    use std::io::IsTerminal;
+    let bytes = carrick_host::turn::decode_base64(blob)
+        .map_err(|error| Failure::failed(format!("the resource is not base64: {error}")))?;
+    if std::io::stdout().is_terminal() {
+        eprintln!("{} bytes of binary data: send stdout into a file to have them", bytes.len());
+        return Ok(());
+    }
+    std::io::stdout()
+        .write_all(&bytes)
+        .map_err(|error| Failure::failed(format!("cannot write: {error}")))
+}

@@ -1,0 +1,145 @@
+//! `carrick route`
+
+use crate::args::{Arguments, Route};
+use crate::exit::{Code, Failure};
+use crate::frontend::frontend;
+use crate::print;
+use crate::setup::Setup;
+use carrick::proto::xml::decode::Form;
+use carrick_host::dialect::{Ask, Dialect, Outcome, RouteItem, Status, fit, read, render};
+use carrick_host::registry::Catalog;
+use carrick_host::turn::{Calls, Done, Event, Target, TurnError, Wanted, outcome};
+use serde_json::value::RawValue;
+use std::io::Read;
+use std::process::ExitCode;
+
+/// Runs the tool requests in a model's output.
+pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode, Failure> {
+    let text = input(route)?;
+    let items = read(&text);
+    if items.is_empty() {
+        eprintln!("no tool request was found in the text");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup::new(arguments, None)?;
+    let frontend = frontend(arguments.json, &route.permission);
+    let catalog = setup.registry.catalog().await;
+    for error in &catalog.failed {
+        let server = Some(error.server().to_owned());
+        frontend.event(&Event::Error { server, message: error.message() });
+    }
+    let wanted = (1..).zip(&items).map(|(n, item)| wanted(n, item, &catalog)).collect();
+    let calls = Calls {
+        registry: &setup.registry,
+        catalog: &catalog,
+        policy: &setup.policy,
+        frontend: &*frontend,
+    };
+    let done = calls.run(wanted).await;
+    setup.registry.close().await;
+    let done = done.map_err(|error| match error {
+        TurnError::PermissionNeeded(what) => {
+            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}"))
+                .hint("--yes runs such calls, --deny refuses them")
+        }
+        other => Failure::failed(other),
+    })?;
+    let code = code(&done);
+    if !arguments.json {
+        print_results(&items, done)?;
+    }
+    Ok(code)
+}
+
+fn input(route: &Route) -> Result<String, Failure> {
+    let bytes = match &route.file {
+        Some(path) if path.as_os_str() != "-" => std::fs::read(path)
+            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?,
+        _ => {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
+            bytes
+        }
+    };
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the model's output is not UTF-8"))
+}
+
+fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {
+    let id = item.id.clone().unwrap_or_else(|| format!("call_{n}"));
+    let nothing = || RawValue::from_string("{}".into()).unwrap_or_default();
+    match &item.ask {
+        Ask::Call { server, tool, arguments, form, .. } => {
+            let found = catalog.resolve(server.as_deref(), tool);
+            let arguments = match (&found, form) {
+                (Ok(found), Form::Function) => catalog
+                    .find(&found.server, &found.tool)
+                    .map_or_else(|| arguments.clone(), |t| fit(arguments, t.input_schema.get())),
+                _ => arguments.clone(),
+            };
+            let target = match found {
+                Ok(found) => Ok(Target::Tool(found.clone())),
+                Err(unknown) => Err(format!("not run: {unknown}")),
+            };
+            Wanted { id, target, arguments }
+        }
+        Ask::Resource { server: Some(server), uri } => {
+            let target = Ok(Target::Resource { server: server.clone(), uri: uri.clone() });
+            Wanted { id, target, arguments: nothing() }
+        }
+        Ask::Resource { server: None, .. } => {
+            let target = Err("not run: name the server in <server_name>".into());
+            Wanted { id, target, arguments: nothing() }
+        }
+        Ask::Refused(refused) => {
+            Wanted { id, target: Err(refused.to_string()), arguments: nothing() }
+        }
+        _ => Wanted { id, target: Err("not run".into()), arguments: nothing() },
+    }
+}
+
+fn print_results(items: &[RouteItem], done: Vec<Done>) -> Result<(), Failure> {
+    // Neighbours that came in the same form go back in one piece.
+    let mut pieces: Vec<(Dialect, Vec<Outcome>)> = Vec::new();
+    for (item, done) in items.iter().zip(done) {
+        let outcome = in_form(item, done);
+        match pieces.last_mut() {
+            Some((dialect, outcomes)) if *dialect == item.dialect => outcomes.push(outcome),
+            _ => pieces.push((item.dialect, vec![outcome])),
+        }
+    }
+    for (dialect, outcomes) in pieces {
+        print::line(render(dialect, &outcomes).trim_end_matches('\n'))?;
+    }
+    Ok(())
+}
+
+fn in_form(item: &RouteItem, done: Done) -> Outcome {
+    let (server, tool, uri) = match &item.ask {
+        Ask::Call { server, tool, .. } => (server.clone(), Some(tool.clone()), None),
+        Ask::Resource { server, uri } => (server.clone(), None, Some(uri.clone())),
+        Ask::Refused(refused) => {
+            (refused.server.clone(), refused.tool.clone(), refused.uri.clone())
+        }
+        _ => (None, None, None),
+    };
+    let status = if done.ran { Status::Success } else { Status::NotRun };
+    outcome(item.id.clone(), server, tool, uri, status, done.received)
+}
+
+fn code(done: &[Done]) -> ExitCode {
+    if done.iter().any(|done| done.denied) {
+        return Code::Permission.into();
+    }
+    if done.iter().any(|done| done.error.as_ref().is_some_and(|e| e.is_unreachable())) {
+        return Code::Unreachable.into();
+    }
+    if done.iter().any(|done| !done.ran) {
+        return Code::Failed.into();
+    }
+    if done.iter().any(|done| done.received.is_error) {
+        return Code::Tool.into();
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,65 @@
+//! `carrick server`
+
+use crate::args::ServerArgs;
+use crate::exit::Failure;
+use carrick::Server;
+use carrick::transport::http::HttpServer;
+use carrick::transport::{LineTransport, stdio};
+use carrick_servers::FilesOptions;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Runs a built-in server.
+pub(super) async fn run(arguments: &ServerArgs) -> Result<ExitCode, Failure> {
+    let server = server(arguments)?;
+    match &arguments.http {
+        Some(address) => http(server, address).await,
+        None => {
+            let streams = stdio::take().map_err(Failure::failed)?;
+            let transport = LineTransport::new(streams.0, streams.1);
+            carrick::serve(&server, transport).await.map_err(Failure::failed)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn server(arguments: &ServerArgs) -> Result<Server, Failure> {
+    match arguments.name.as_str() {
+        "time" if arguments.folders.is_empty() && !arguments.write => Ok(carrick_servers::time()),
+        "time" => Err(Failure::usage("the time server takes neither folders nor --write")),
+        "files" => {
+            let mut folders = arguments.folders.clone();
+            if folders.is_empty() {
+                folders.push(PathBuf::from("."));
+            }
+            let mut options = FilesOptions::new(folders);
+            if arguments.write {
+                options = options.writable();
+            }
+            carrick_servers::files(options).map_err(Failure::usage)
+        }
+        name => Err(Failure::usage(format!("there is no built-in server {name:?}"))
+            .hint("there are: files, time")),
+    }
+}
+
+async fn http(server: Server, address: &str) -> Result<ExitCode, Failure> {
+    let invalid = || Failure::usage(format!("{address:?} is no address such as 127.0.0.1:8000"));
+    let address = address.to_socket_addrs().ok().and_then(|mut all| all.next());
+    let address = address.ok_or_else(invalid)?;
+    let http = HttpServer::bind(server, address, Default::default())
+        .await
+        .map_err(|error| Failure::failed(format!("cannot listen on {address}: {error}")))?;
+    eprintln!("listening on http://{}/mcp", http.local_addr());
+    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
+    let shutdown = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    };
+    http.serve(shutdown).await.map_err(Failure::failed)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,61 @@
+//! Every environment variable that `carrick` reads.
+//!
+//! | variable | what for |
+//! |---|---|
+//! | `CARRICK_CONFIG` | the config file, as `--config` |
+//! | `CARRICK_MODEL` | the model, as `--model` |
+//! | `CARRICK_LOG` | what is logged to stderr, in the form of `tracing` filters |
+//! | `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL` | Anthropic |
+//! | `OPENAI_API_KEY`, `OPENAI_BASE_URL` | OpenAI and what speaks like it |
+//! | `OLLAMA_HOST` | a local Ollama |
+//! | `HOME`, `XDG_CONFIG_HOME`, `XDG_STATE_HOME` | where the user's files are |
+//! | `NO_COLOR` | no colours |
+//!
+//! Variables named in a config file as `${NAME}` are read for that file.
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use tracing_subscriber::EnvFilter;
+
+/// A variable that is set to something.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A variable as the config expands it: empty counts as set.
+pub(crate) fn raw_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// The folder for what `carrick` remembers.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let absolute = |path: PathBuf| path.is_absolute().then_some(path);
+    let base = variable("XDG_STATE_HOME").map(PathBuf::from).and_then(absolute);
+    let base = base.or_else(|| Some(home()?.join(".local").join("state")))?;
+    Some(base.join("carrick"))
+}
+
+/// The user's own folder.
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// Whether to write colours to stderr.
+pub(crate) fn colours() -> bool {
+    std::io::stderr().is_terminal() && variable("NO_COLOR").is_none()
+}
+
+/// Starts logging to stderr.
+pub(crate) fn start_log(verbose: bool) {
+    let standard = if verbose { "debug" } else { "warn" };
+    let filter = variable("CARRICK_LOG")
+        .and_then(|text| EnvFilter::try_new(text).ok())
+        .unwrap_or_else(|| EnvFilter::new(standard));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours())
+        .without_time()
+        .with_target(verbose)
+        .init();
+}

@@ -1,0 +1,142 @@
+//! A turn on the terminal: the answer on stdout, what happens on stderr.
+
+use super::{Approver, question};
+use crate::environment::colours;
+use crate::print::shown;
+use carrick_host::permission::visible;
+use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
+use futures_util::future::BoxFuture;
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+/// Characters of a result that are shown while the turn goes on.
+const EXCERPT: usize = 600;
+
+pub(crate) struct Terminal {
+    approver: Approver,
+    colours: bool,
+    /// Whether the model's text has been streamed, and where it stands.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    streamed: bool,
+    in_line: bool,
+}
+
+impl Terminal {
+    pub(crate) fn new(approver: Approver) -> Self {
+        Self { approver, colours: colours(), state: Mutex::default() }
+    }
+
+    fn say(&self, colour: &str, text: &str) {
+        self.end_line();
+        if self.colours {
+            eprintln!("\x1b[{colour}m{text}\x1b[0m");
+        } else {
+            eprintln!("{text}");
+        }
+    }
+
+    fn end_line(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut state.in_line) {
+            println!();
+        }
+    }
+
+    fn stream(&self, text: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stdout = std::io::stdout().lock();
+        let text = if stdout.is_terminal() { shown(text) } else { text.to_owned() };
+        // A reader that has gone away loses the text, not the turn.
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        state.streamed = true;
+        state.in_line = !text.ends_with('\n');
+    }
+
+    fn answer(&self, text: &str) {
+        let streamed = self.state.lock().unwrap_or_else(PoisonError::into_inner).streamed;
+        if !streamed {
+            self.stream(text);
+        }
+        self.end_line();
+    }
+}
+
+impl Frontend for Terminal {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::Text { text } => self.stream(text),
+            Event::Call { server, tool, arguments, .. } => {
+                let arguments = visible(arguments.get());
+                self.say("36", &format!("-> {}/{} {arguments}", visible(server), visible(tool)));
+            }
+            Event::Result { result, .. } => {
+                let (colour, mark) = if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
+                self.say(colour, &format!("{mark}{}", excerpt(&shown(&result.text()))));
+            }
+            Event::Progress { progress, total, message, .. } => {
+                let total = total.map(|total| format!("/{total}")).unwrap_or_default();
+                let message = message.as_deref().map(visible).unwrap_or_default();
+                self.say("2", &format!("   {progress}{total} {message}"));
+            }
+            Event::Error { server, message } => {
+                let server = server.as_deref().map(|s| format!("server {s:?}: ")).unwrap_or_default();
+                self.say("31", &format!("error: {server}{}", shown(message)));
+            }
+            Event::Proposal { server, tool, arguments, missing, confident, .. } => {
+                let arguments = serde_json::Value::from(arguments.clone()).to_string();
+                let missing = match missing.is_empty() {
+                    true => String::new(),
+                    false => format!(", missing {}", missing.join(", ")),
+                };
+                let mark = if *confident { "*" } else { " " };
+                let text = format!("{mark} {server}/{tool} {arguments}{missing}");
+                self.say("2", &visible(&text));
+            }
+            Event::Answer { text, .. } => self.answer(text),
+            _ => {}
+        }
+    }
+
+    fn approve<'a>(&'a self, approval: &'a Approval) -> BoxFuture<'a, Verdict> {
+        self.end_line();
+        Box::pin(self.approver.decide(approval, self))
+    }
+
+    fn choose<'a>(&'a self, proposed: &'a [Proposed]) -> BoxFuture<'a, Option<usize>> {
+        if !self.approver.asks_terminal() {
+            return Box::pin(std::future::ready(None));
+        }
+        let complete: Vec<usize> =
+            (0..proposed.len()).filter(|&at| proposed[at].proposal.complete).collect();
+        let lines: Vec<String> = (1..)
+            .zip(&complete)
+            .map(|(n, &at)| {
+                let arguments = serde_json::Value::from(proposed[at].proposal.arguments.clone());
+                format!("{n}. {} {}", proposed[at].tool, visible(&arguments.to_string()))
+            })
+            .collect();
+        Box::pin(async move {
+            if lines.is_empty() {
+                return None;
+            }
+            let most = lines.len();
+            let asked = tokio::task::spawn_blocking(move || {
+                question::number(&lines.join("\n"), most)
+            });
+            asked.await.ok().flatten().and_then(|n| complete.get(n - 1).copied())
+        })
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    if text.len() <= EXCERPT {
+        return text.trim_end().to_owned();
+    }
+    let end = text.floor_char_boundary(EXCERPT);
+    format!("{} … [{} bytes in all]", &text[..end], text.len())
+}

@@ -1,0 +1,104 @@
+//! From the command line and the environment to a registry of servers.
+
+mod builtins;
+mod trusting;
+
+pub(crate) use builtins::builtin;
+pub(crate) use trusting::{review, store};
+use trusting::trust;
+
+use crate::args::Arguments;
+use crate::environment;
+use crate::exit::Failure;
+use crate::print::shown;
+use carrick::net::{HttpClient, Options};
+use carrick::transport::child::Environment;
+use carrick::types::Implementation;
+use carrick_host::config::{Config, ConfigFile, Places, Settings, builtin_servers};
+use carrick_host::permission::Policy;
+use carrick_host::registry::{Registry, RegistryOptions, ServerObserver};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What most commands work with.
+pub(crate) struct Setup {
+    pub(crate) registry: Registry,
+    pub(crate) policy: Policy,
+    pub(crate) settings: Settings,
+    pub(crate) http: HttpClient,
+}
+
+impl Setup {
+    /// Reads the config and makes the registry; connects to nothing.
+    pub(crate) fn new(
+        arguments: &Arguments,
+        observer: Option<ServerObserver>,
+    ) -> Result<Self, Failure> {
+        let places = places(arguments)?;
+        let files = read(&places)?;
+        let store = trust(arguments, &files)?;
+        let approved = |file: &ConfigFile| store.is_trusted(file);
+        let mut config =
+            Config::resolve(&files, &approved, &environment::raw_variable, &places.current);
+        for warning in &config.warnings {
+            eprintln!("warning: {}", shown(&warning.to_string()));
+        }
+        if files.is_empty() {
+            let builtin = builtin_servers(&places.current);
+            config.servers = builtin.into_iter().map(|s| (s.name.clone(), s)).collect();
+        }
+        let http = HttpClient::new(Options::default());
+        let options = options(arguments, &config.settings, &http, places.current, observer);
+        let policy = Policy::new(config.settings.rules.clone());
+        let registry = Registry::new(config.servers.into_values(), options);
+        Ok(Self { registry, policy, settings: config.settings, http })
+    }
+}
+
+/// The places to look for config files.
+pub(crate) fn places(arguments: &Arguments) -> Result<Places, Failure> {
+    let mut places = Places::default();
+    places.explicit = arguments.config.clone();
+    places.current = std::env::current_dir()
+        .map_err(|error| Failure::failed(format!("the current folder is gone: {error}")))?;
+    places.home = environment::home();
+    places.xdg_config_home = environment::variable("XDG_CONFIG_HOME").map(PathBuf::from);
+    Ok(places)
+}
+
+/// All config files there are.
+pub(crate) fn read(places: &Places) -> Result<Vec<ConfigFile>, Failure> {
+    places.read().map_err(|error| {
+        Failure::usage(shown(&error.to_string())).hint("docs/config.md describes the file")
+    })
+}
+
+fn options(
+    arguments: &Arguments,
+    settings: &Settings,
+    http: &HttpClient,
+    current: PathBuf,
+    observer: Option<ServerObserver>,
+) -> RegistryOptions {
+    let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
+    let mut options = RegistryOptions::new(info, http.clone(), Arc::new(builtin));
+    options.environment = Environment::capture();
+    options.current = current;
+    options.observer = observer;
+    let limits = &settings.limits;
+    if let Some(timeout) = limits.connect_timeout {
+        options.connect_timeout = timeout;
+    }
+    if let Some(timeout) = limits.request_timeout {
+        options.call.timeout = timeout;
+    }
+    if let Some(total) = limits.max_request_timeout {
+        options.call.max_total = total;
+    }
+    if let Some(seconds) = arguments.timeout {
+        options.call.timeout = Duration::from_secs_f64(seconds);
+        options.call.max_total = options.call.max_total.max(options.call.timeout);
+    }
+    options
+}

@@ -1,0 +1,77 @@
+//! Whether a project's config may run anything.
+
+use crate::args::Arguments;
+use crate::environment;
+use crate::exit::{Code, Failure};
+use crate::frontend::question;
+use carrick_host::config::{ConfigFile, ContentHash};
+use carrick_host::trust::{Review, TrustStatus, TrustStore};
+
+/// The approvals of this user.
+pub(crate) fn store() -> Result<TrustStore, Failure> {
+    let Some(folder) = environment::state_folder() else {
+        return Err(Failure::failed("no home folder: there is no place to keep approvals")
+            .hint("set HOME or XDG_STATE_HOME"));
+    };
+    TrustStore::open(folder.join("trust.json")).map_err(Failure::failed)
+}
+
+/// Sees to it that every project file is approved, by the flag or by asking.
+pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<TrustStore, Failure> {
+    let mut store = store()?;
+    for file in files.iter().filter(|file| file.needs_approval()) {
+        let status = store.status(file);
+        if status == TrustStatus::Trusted {
+            continue;
+        }
+        if by_flag(arguments, file)? {
+            store.approve(file).map_err(Failure::failed)?;
+            continue;
+        }
+        let text = review(file, &status);
+        match question::confirm(&text, "Approve exactly this?") {
+            Some(true) => store.approve(file).map_err(Failure::failed)?,
+            Some(false) => return Err(refused(file)),
+            None => {
+                eprintln!("{text}");
+                return Err(refused(file));
+            }
+        }
+    }
+    Ok(store)
+}
+
+/// What a person must see before they approve.
+pub(crate) fn review(file: &ConfigFile, status: &TrustStatus) -> String {
+    let mut text = format!("{}\n{}", Review::of(file), file.hash());
+    if let TrustStatus::Changed(change) = status {
+        text.push_str("\nIt was approved before and has changed since:");
+        for line in &change.gone {
+            text.push_str(&format!("\n  - {line}"));
+        }
+        for line in &change.come {
+            text.push_str(&format!("\n  + {line}"));
+        }
+    }
+    text
+}
+
+fn by_flag(arguments: &Arguments, file: &ConfigFile) -> Result<bool, Failure> {
+    match &arguments.trust {
+        None => Ok(false),
+        Some(None) => Ok(true),
+        Some(Some(hash)) => {
+            let hash: ContentHash = hash.parse().map_err(|error| {
+                Failure::usage(format!("--trust={hash}: {error}"))
+            })?;
+            Ok(hash == file.hash())
+        }
+    }
+}
+
+fn refused(file: &ConfigFile) -> Failure {
+    let place = file.path().display();
+    Failure::new(Code::Permission, format!("the project's config {place} has not been approved"))
+        .hint("nothing in it has been run")
+        .hint("`carrick trust` shows and approves it; --trust approves it for scripts")
+}
