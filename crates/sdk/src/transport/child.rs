@@ -97,9 +97,9 @@ pub fn guard_main() {
     OPTED_IN.store(true, Ordering::Relaxed);
 }
 
-/// A running server.
+/// A running server: three parts, to be taken apart. Each of them ends something when dropped, so
+/// none is to be left out by accident.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Child {
     /// Its stdin. Dropping it asks the server to end.
     pub stdin: Stdin,

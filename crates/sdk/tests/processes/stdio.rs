@@ -49,7 +49,7 @@ async fn start() -> Child {
 }
 
 async fn an_echo_on_pipes() {
-    let Child { mut stdin, mut stdout, process, .. } = start().await;
+    let Child { mut stdin, mut stdout, process } = start().await;
     stdin.write_all("{\"text\":\"日本\"}\r\n[]\n".as_bytes()).await.unwrap();
     drop(stdin);
     let mut answer = String::new();
@@ -59,7 +59,7 @@ async fn an_echo_on_pipes() {
 }
 
 async fn d071_long_lines_pass_a_process() {
-    let Child { mut stdin, mut stdout, process, .. } = start().await;
+    let Child { mut stdin, mut stdout, process } = start().await;
     for length in [65_537, 5 * 1024 * 1024] {
         let mut line = vec![b'x'; length];
         line.push(b'\n');
@@ -111,7 +111,7 @@ async fn an_echo_on_files() {
 }
 
 async fn what_is_printed_goes_to_stderr() {
-    let Child { stdin, mut stdout, process, .. } = start().await;
+    let Child { stdin, mut stdout, process } = start().await;
     drop(stdin);
     let mut answer = String::new();
     stdout.read_to_string(&mut answer).await.unwrap();

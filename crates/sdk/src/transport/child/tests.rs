@@ -63,7 +63,7 @@ async fn a_server_outlives_the_thread_that_started_it() {
 #[tokio::test]
 async fn a_dropped_process_ends_the_group() {
     let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
-    let Child { mut stdout, process, .. } = spawn(&shell(script)).await.unwrap();
+    let Child { stdin: _stdin, mut stdout, process } = spawn(&shell(script)).await.unwrap();
     stdout.read_exact(&mut [0]).await.unwrap();
     let watch = process.exit_watch();
     drop(process);
