@@ -1,6 +1,7 @@
 //! Clients: one connection to one server.
 
 mod call;
+mod child;
 mod drive;
 mod error;
 mod lists;
@@ -14,6 +15,7 @@ pub use carrick_proto::peer::{
 pub use error::ClientError;
 
 use crate::transport::Transport;
+use crate::transport::child::Process;
 use carrick_proto::rpc::Json;
 use carrick_proto::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 use drive::Command;
@@ -47,6 +49,7 @@ pub struct Client {
     commands: mpsc::UnboundedSender<Command>,
     server: Arc<ServerDescription>,
     options: CallOptions,
+    process: Option<Arc<Process>>,
 }
 
 impl Client {
@@ -68,7 +71,7 @@ impl Client {
             Ok(Err(error)) => return Err(error.into()),
             Err(_) => return Err(CallError::Closed("the connection's task ended".into()).into()),
         };
-        Ok(Self { commands, server: Arc::new(server), options: CallOptions::default() })
+        Ok(Self { commands, server: Arc::new(server), options: CallOptions::default(), process: None })
     }
 
     /// The same connection with other bounds on each call.
@@ -81,6 +84,11 @@ impl Client {
     /// What the server said of itself.
     pub fn server(&self) -> &ServerDescription {
         &self.server
+    }
+
+    /// The last of what the server wrote to stderr, of a child process.
+    pub fn stderr_tail(&self) -> Option<String> {
+        self.process.as_ref().map(|process| process.stderr_tail())
     }
 
     /// Calls a tool; `arguments` is a JSON object.

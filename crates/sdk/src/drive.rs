@@ -270,8 +270,7 @@ impl<T> Drop for Driver<T> {
 
 /// Dispatches a call and polls its handler once.
 pub(crate) fn run(server: &Server, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
-    let dispatched =
-        std::panic::catch_unwind(AssertUnwindSafe(|| server.dispatch(call, outbox)));
+    let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| server.dispatch(call, outbox)));
     let mut future = match dispatched {
         Ok(Dispatch::Pending(future)) => future,
         Ok(ready) => return ready,

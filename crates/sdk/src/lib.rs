@@ -19,6 +19,10 @@
 //! and served with [`serve`] over any [`transport::Transport`]. The other side
 //! is [`Client`].
 
+// The macros name the crate by its public name, in its own tests too.
+#[cfg(test)]
+extern crate self as carrick;
+
 pub mod client;
 mod drive;
 pub mod net;

@@ -3,6 +3,7 @@
 //! A transport of your own implements [`Transport`] and nothing else; the
 //! protocol on top of it is driven by [`crate::serve`] and [`crate::Client`].
 
+pub mod child;
 pub mod http;
 mod lines;
 mod memory;

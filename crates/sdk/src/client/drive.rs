@@ -1,7 +1,7 @@
 //! The loop that joins a client engine, a transport and a clock.
 
-use super::{CallError, CallOptions, ClientConfig, ClientEvent, EventHandler, ProgressHandler};
 use super::ServerDescription;
+use super::{CallError, CallOptions, ClientConfig, ClientEvent, EventHandler, ProgressHandler};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{ClientOutput, ClientPeer};
 use carrick_proto::rpc::Json;

@@ -1,5 +1,6 @@
 //! Why a client has no result.
 
+use crate::transport::child::SpawnError;
 use carrick_proto::peer::CallError;
 use std::fmt;
 
@@ -9,6 +10,8 @@ use std::fmt;
 pub enum ClientError {
     /// The server or the connection is at fault.
     Call(CallError),
+    /// The server's program could not be started.
+    Spawn(SpawnError),
     /// The caller gave something that is not JSON.
     Params(serde_json::Error),
 }
@@ -22,7 +25,7 @@ impl ClientError {
     pub fn call(&self) -> Option<&CallError> {
         match self {
             Self::Call(error) => Some(error),
-            Self::Params(_) => None,
+            Self::Spawn(_) | Self::Params(_) => None,
         }
     }
 }
@@ -31,6 +34,7 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(error) => error.fmt(f),
+            Self::Spawn(error) => error.fmt(f),
             Self::Params(_) => f.write_str("the parameters are not JSON"),
         }
     }
@@ -40,6 +44,7 @@ impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Call(_) => None,
+            Self::Spawn(error) => error.source(),
             Self::Params(error) => Some(error),
         }
     }
@@ -48,5 +53,11 @@ impl std::error::Error for ClientError {
 impl From<CallError> for ClientError {
     fn from(error: CallError) -> Self {
         Self::Call(error)
+    }
+}
+
+impl From<SpawnError> for ClientError {
+    fn from(error: SpawnError) -> Self {
+        Self::Spawn(error)
     }
 }

@@ -57,6 +57,13 @@ where
         self
     }
 
+    /// Closes the writing side at once; what is queued is dropped.
+    pub(super) fn drop_writer(&mut self) {
+        self.writer = None;
+        self.output.clear();
+        self.written = 0;
+    }
+
     /// The next whole line that is there already, without its end.
     fn line(&mut self) -> Option<Result<Bytes, usize>> {
         loop {
