@@ -1,4 +1,6 @@
 use super::*;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 const D101: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../cases/handed/D101/paths.txt"));
@@ -187,4 +189,40 @@ fn links_are_joined_to_their_folder() {
     assert_eq!(joined("../../../d"), Some(names(&["d"])));
     #[cfg(unix)]
     assert_eq!(joined("/x/../y"), Some(names(&["y"])));
+}
+
+/// Whether a name says nothing but itself to a file system.
+fn is_plain(name: &std::ffi::OsStr, style: Style) -> bool {
+    let text = name.to_string_lossy();
+    let special = |c: char| c == '/' || c == '\0' || (style == Style::Windows && "\\:".contains(c));
+    !["", ".", ".."].contains(&&*text) && !text.contains(special)
+}
+
+proptest! {
+    #[test]
+    fn d098_whatever_is_accepted_is_plain_names(text in r"([./\\:%a\x00 ]|[a-z]:|%2e|%2f|\PC){0,12}") {
+        for style in [Style::Unix, Style::Windows] {
+            let names = match parse(&text, style) {
+                Ok(Target::Relative(parts)) => parts,
+                Ok(Target::Absolute(spelling)) => spelling.parts,
+                Err(_) => continue,
+            };
+            prop_assert!(names.iter().all(|name| is_plain(name, style)), "{text:?} {names:?}");
+        }
+    }
+
+    #[test]
+    fn d099_whatever_uri_is_accepted_is_plain_names(
+        rest in r"([./\\:%a]|%2e|%2E|%2f|%5c|%00|%25|%[0-9a-f]{2}|\PC){0,12}",
+    ) {
+        for (style, start) in [(Style::Unix, "file:///"), (Style::Windows, "file:///C:/")] {
+            if let Ok(found) = parse_uri(&format!("{start}{rest}"), style) {
+                let plain = found.parts.iter().all(|name| is_plain(name, style));
+                prop_assert!(plain, "{rest:?} {found:?}");
+                // And it can be said again.
+                let uri = found.to_uri();
+                prop_assert_eq!(uri.map(|uri| parse_uri(&uri, style)), Some(Ok(found)));
+            }
+        }
+    }
 }
