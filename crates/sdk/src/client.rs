@@ -71,7 +71,12 @@ impl Client {
             Ok(Err(error)) => return Err(error.into()),
             Err(_) => return Err(CallError::Closed("the connection's task ended".into()).into()),
         };
-        Ok(Self { commands, server: Arc::new(server), options: CallOptions::default(), process: None })
+        Ok(Self {
+            commands,
+            server: Arc::new(server),
+            options: CallOptions::default(),
+            process: None,
+        })
     }
 
     /// The same connection with other bounds on each call.

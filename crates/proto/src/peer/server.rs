@@ -94,6 +94,8 @@ pub struct CallKey {
 pub struct Call {
     /// What to answer it by.
     pub key: CallKey,
+    /// The exchange that waits for the answer.
+    pub lane: Lane,
     /// The revision it is made in.
     pub revision: Revision,
     /// The request itself.
@@ -377,7 +379,7 @@ impl ServerPeer {
         place.active = Some(active);
         let key = CallKey { slot, turn: place.turn };
         self.ids.insert(id, slot);
-        self.out.push_back(ServerOutput::Call(Call { key, revision, message, wants_progress }));
+        self.out.push_back(ServerOutput::Call(Call { key, lane, revision, message, wants_progress }));
     }
 
     /// Which revision a request is made in, by what it says or by the session.

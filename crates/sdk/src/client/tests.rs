@@ -40,7 +40,10 @@ async fn both_eras_list_and_call() {
         assert_eq!(server.instructions.as_deref(), Some("be kind"));
         let tools = client.list_tools().await.expect("lists");
         assert_eq!(tools.len(), 2);
-        assert_eq!(tools[0].description.as_deref(), Some("Adds two numbers.\n\nNegative ones too."));
+        assert_eq!(
+            tools[0].description.as_deref(),
+            Some("Adds two numbers.\n\nNegative ones too.")
+        );
         let schema: serde_json::Value = serde_json::from_str(tools[0].input_schema.get()).unwrap();
         assert_eq!(schema["required"], serde_json::json!(["a"]));
         assert_eq!(schema["properties"]["a"]["description"], "The first number.");

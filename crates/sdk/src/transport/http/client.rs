@@ -12,8 +12,6 @@ mod listen;
 mod params;
 mod retry;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 use std::io;

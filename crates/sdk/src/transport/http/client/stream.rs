@@ -169,7 +169,7 @@ async fn next_message(
     attempts: &mut Attempts,
 ) -> Result<Bytes, Ended> {
     loop {
-        while let Some(event) = decoder.next() {
+        for event in decoder.by_ref() {
             let event = event.map_err(|error| Ended::Failed(error.to_string()))?;
             if let Some(delay) = event.retry {
                 attempts.server_asks(delay);

@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Said};
 use super::mailbox::{Outgoing, Reader};
 use super::session::InUse;
 
@@ -96,9 +96,10 @@ impl Source {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(u64, Outgoing)>> {
         match self {
             Self::Lane { reader, .. } => reader.poll_next(cx),
-            Self::Request(conversation) => {
-                conversation.poll_next(cx).map(|(_, message)| Some((0, message)))
-            }
+            Self::Request(conversation) => conversation.poll_next(cx).map(|said| match said {
+                Said::Message(_, message) => Some((0, message)),
+                Said::End(_) => None,
+            }),
         }
     }
 }

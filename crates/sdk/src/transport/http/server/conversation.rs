@@ -19,6 +19,14 @@ use crate::server::{Dispatch, Outbox, Server};
 use super::mailbox::Outgoing;
 use super::signals::Signals;
 
+/// What the server's side of a conversation does next.
+pub(super) enum Said {
+    /// It sends this.
+    Message(Lane, Outgoing),
+    /// Nothing more will come on this lane: its request was cancelled.
+    End(Lane),
+}
+
 /// One side of one conversation: a session, or a single request.
 ///
 /// A handler that does not answer at once gets a task of its own, which ends
@@ -29,7 +37,7 @@ pub(super) struct Conversation {
     signals: Arc<Signals>,
     outbox: Arc<dyn Outbox>,
     running: JoinSet<(CallKey, Outcome)>,
-    handles: BTreeMap<CallKey, AbortHandle>,
+    handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
     max_calls: usize,
 }
 
@@ -54,16 +62,16 @@ impl Conversation {
         self.peer.session()
     }
 
-    /// The next message for the client.
-    pub(super) async fn next(&mut self) -> (Lane, Outgoing) {
+    /// What comes next.
+    pub(super) async fn next(&mut self) -> Said {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
     /// As [`next`](Self::next). Everything a handler says comes before its answer.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(Lane, Outgoing)> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Said> {
         loop {
-            if let Some(message) = self.outputs() {
-                return Poll::Ready(message);
+            if let Some(said) = self.outputs() {
+                return Poll::Ready(said);
             }
             if self.signals.drain(&mut self.peer, Some(cx.waker())) {
                 continue;
@@ -85,17 +93,19 @@ impl Conversation {
         }
     }
 
-    /// Does what the engine wants until it wants a message sent.
-    fn outputs(&mut self) -> Option<(Lane, Outgoing)> {
+    /// Does what the engine wants until there is something to say.
+    fn outputs(&mut self) -> Option<Said> {
         while let Some(output) = self.peer.poll_output() {
             match output {
                 ServerOutput::Send { lane, bytes, last, error } => {
-                    return Some((lane, Outgoing { bytes: Bytes::from(bytes), last, error }));
+                    let message = Outgoing { bytes: Bytes::from(bytes), last, error };
+                    return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
-                    if let Some(handle) = self.handles.remove(&key) {
+                    if let Some((lane, handle)) = self.handles.remove(&key) {
                         handle.abort();
+                        return Some(Said::End(lane));
                     }
                 }
                 ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
@@ -106,7 +116,7 @@ impl Conversation {
     }
 
     fn start(&mut self, call: Call) {
-        let key = call.key;
+        let (key, lane) = (call.key, call.lane);
         if self.running.len() >= self.max_calls {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));
@@ -118,7 +128,7 @@ impl Conversation {
             }
             Dispatch::Pending(handler) => {
                 let handle = self.running.spawn(async move { (key, caught(handler).await) });
-                self.handles.insert(key, handle);
+                self.handles.insert(key, (lane, handle));
             }
         }
     }

@@ -59,11 +59,7 @@ impl Lanes {
 
     /// Puts a message where it belongs. Only the response is indispensable.
     pub(super) fn deliver(&self, lane: Lane, message: Outgoing) {
-        let mailbox = match lane {
-            Lane::Connection => Some(self.connection()),
-            Lane::Exchange(number) => self.get(number),
-        };
-        let Some(mailbox) = mailbox else {
+        let Some(mailbox) = self.of(lane) else {
             tracing::debug!(?lane, "a message for a stream that is gone");
             return;
         };
@@ -74,11 +70,26 @@ impl Lanes {
         }
     }
 
+    /// Ends a stream without a response.
+    pub(super) fn end(&self, lane: Lane) {
+        if let Some(mailbox) = self.of(lane) {
+            mailbox.end();
+            self.trim();
+        }
+    }
+
     /// Ends every stream.
-    pub(super) fn end(&self) {
+    pub(super) fn end_all(&self) {
         self.connection.end();
         for mailbox in self.lock().open.values() {
             mailbox.end();
+        }
+    }
+
+    fn of(&self, lane: Lane) -> Option<Arc<Mailbox>> {
+        match lane {
+            Lane::Connection => Some(self.connection()),
+            Lane::Exchange(number) => self.get(number),
         }
     }
 

@@ -21,7 +21,7 @@ use carrick_proto::rpc::{self, Field, Kind, Message, Scanned};
 use carrick_proto::types::RpcError;
 
 use super::body::{Answer, Events, Source};
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, accept, event_stream, field};
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
@@ -154,14 +154,14 @@ impl Endpoint {
         let mut conversation =
             Box::new(Conversation::new(self.server.clone(), limits, self.options.max_calls));
         conversation.take(ONLY, message);
-        let first = self.soon(async { Some(conversation.next().await.1) }).await;
-        if let Some(Some(message)) = &first
+        let first = self.soon(conversation.next()).await;
+        if let Some(Said::Message(_, message)) = &first
             && message.last
         {
             return whole(message, |code| error_status(code, true, complete));
         }
         let mut events = Events::new(Source::Request(conversation), self.options.keep_alive);
-        if let Some(Some(message)) = &first {
+        if let Some(Said::Message(_, message)) = &first {
             events.begin_with(0, message);
         }
         event_stream(events)
@@ -234,7 +234,7 @@ impl Endpoint {
             Conversation::new(self.server.clone(), limits, self.options.max_calls);
         conversation.take(ONLY, message);
         // The engine itself answers the handshake, at once.
-        let Some((_, answer)) = conversation.next().now_or_never() else {
+        let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {
             let text = "the handshake was not answered";
             return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text));
         };

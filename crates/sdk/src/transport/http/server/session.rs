@@ -14,7 +14,7 @@ use carrick_proto::peer::Lane;
 use carrick_proto::rpc::Message;
 
 use super::HttpServerOptions;
-use super::conversation::Conversation;
+use super::conversation::{Conversation, Said};
 use super::lanes::Lanes;
 
 /// Messages that may wait for a session's engine before their senders wait.
@@ -70,9 +70,12 @@ impl Session {
     ) {
         loop {
             tokio::select! {
-                (lane, message) = conversation.next() => {
+                said = conversation.next() => {
                     self.touch();
-                    self.lanes.deliver(lane, message);
+                    match said {
+                        Said::Message(lane, message) => self.lanes.deliver(lane, message),
+                        Said::End(lane) => self.lanes.end(lane),
+                    }
                 }
                 Some((lane, message)) = inbox.recv() => {
                     self.touch();
@@ -209,7 +212,7 @@ impl Sessions {
 impl Open {
     fn end(&self) {
         self.task.abort();
-        self.session.lanes.end();
+        self.session.lanes.end_all();
     }
 }
 

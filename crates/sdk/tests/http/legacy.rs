@@ -1,0 +1,287 @@
+//! Sessions.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use carrick::transport::http::HttpServerOptions;
+use carrick::{Context, Server, State, tool, tools};
+use tokio::sync::Notify;
+
+use crate::raw::*;
+
+fn initialize(version: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{}},"clientInfo":{{"name":"t","version":"0"}}}}}}"#
+    )
+}
+
+fn call(id: u32, tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"progressToken":{id}}}}}}}"#
+    )
+}
+
+/// Opens a session and returns the header that names it.
+async fn open(address: SocketAddr) -> String {
+    let answer = exchange(address, request("POST", address, &[], &initialize(LEGACY))).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["result"]["protocolVersion"], LEGACY);
+    let id = &answer.headers["mcp-session-id"];
+    assert!(id.len() >= 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let session = format!("Mcp-Session-Id: {id}");
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let answer = exchange(address, request("POST", address, &[&session], ready)).await;
+    assert_eq!((answer.status, answer.body.as_str()), (202, ""));
+    session
+}
+
+#[tokio::test]
+async fn a_session_from_initialize_to_delete() {
+    let server = start_fixture().await;
+    let address = server.address;
+    let session = open(address).await;
+    let version = format!("MCP-Protocol-Version: {LEGACY}");
+    let headers = [session.as_str(), version.as_str()];
+    let echo = request("POST", address, &headers, &call(1, "echo", r#"{"t":"hi"}"#));
+    let answer = exchange(address, &echo).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["result"]["content"][0]["text"], "hi");
+    assert!(
+        answer.json()["result"].get("resultType").is_none(),
+        "D044: only fields of its revision"
+    );
+    assert!(!answer.headers.contains_key("mcp-session-id"));
+
+    let delete = request("DELETE", address, &headers, "");
+    assert_eq!(exchange(address, &delete).await.status, 204);
+    assert_eq!(exchange(address, &delete).await.status, 404);
+    assert_eq!(exchange(address, &echo).await.status, 404);
+}
+
+#[tokio::test]
+async fn d027_a_message_needs_its_session() {
+    let server = start_fixture().await;
+    let address = server.address;
+    let list = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list"}"#;
+    let answer = exchange(address, request("POST", address, &[], list)).await;
+    assert_eq!((answer.status, &answer.json()["id"]), (400, &5.into()));
+    for verb in ["GET", "DELETE"] {
+        let accept = ["Accept: text/event-stream"];
+        assert_eq!(exchange(address, request(verb, address, &accept, "")).await.status, 400);
+    }
+    let unknown = ["Mcp-Session-Id: 0123456789abcdef0123456789abcdef"];
+    assert_eq!(exchange(address, request("POST", address, &unknown, list)).await.status, 404);
+    let put = exchange(address, request("PUT", address, &[], "")).await;
+    assert_eq!((put.status, put.headers["allow"].as_str()), (405, "POST, GET, DELETE"));
+}
+
+#[tokio::test]
+async fn d022_initialize_may_not_contradict_its_header() {
+    let server = start_fixture().await;
+    let post = |header: &str| {
+        let post = request("POST", server.address, &[header], &initialize(LEGACY));
+        exchange(server.address, post)
+    };
+    let answer = post("MCP-Protocol-Version: 2025-06-18").await;
+    assert_eq!(answer.status, 400);
+    assert!(!answer.headers.contains_key("mcp-session-id"));
+    assert_eq!(post(&format!("MCP-Protocol-Version: {LEGACY}")).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_unknown_revision_in_the_header_is_refused() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let list = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list"}"#;
+    let headers = [session.as_str(), "MCP-Protocol-Version: 1999-01-01"];
+    let answer = exchange(server.address, request("POST", server.address, &headers, list)).await;
+    assert_eq!(answer.status, 400);
+}
+
+#[tokio::test]
+async fn d036_abandoned_handshakes_leave_nothing() {
+    let mut options = HttpServerOptions::default();
+    options.max_sessions = 2;
+    let server = start(carrick_testkit::fixture::server(), options.clone()).await;
+    let post = request("POST", server.address, &[], &initialize(LEGACY));
+    assert_eq!(exchange(server.address, &post).await.status, 200);
+    assert_eq!(exchange(server.address, &post).await.status, 200);
+    assert_eq!(exchange(server.address, &post).await.status, 503);
+
+    options.session_half_open = Duration::ZERO;
+    let server = start(carrick_testkit::fixture::server(), options).await;
+    let post = request("POST", server.address, &[], &initialize(LEGACY));
+    for _ in 0..20 {
+        assert_eq!(exchange(server.address, &post).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn d037_a_failed_handshake_has_no_session_id() {
+    let server = start_fixture().await;
+    let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
+    let answer = exchange(server.address, request("POST", server.address, &[], body)).await;
+    assert_eq!(answer.error_code(), -32602);
+    assert!(!answer.headers.contains_key("mcp-session-id"));
+}
+
+#[tokio::test]
+async fn d043_a_second_handshake_is_refused() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let again = request("POST", server.address, &[&session], &initialize(LEGACY));
+    let answer = exchange(server.address, again).await;
+    assert_eq!(answer.error_code(), -32600);
+}
+
+#[tokio::test]
+async fn d045_both_eras_on_one_endpoint() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let answer = exchange(server.address, modern(server.address, "tools/list")).await;
+    assert_eq!(answer.json()["result"]["resultType"], "complete");
+    let list = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list"}"#;
+    let answer = exchange(server.address, request("POST", server.address, &[&session], list)).await;
+    assert!(answer.json()["result"]["tools"].is_array());
+}
+
+#[tokio::test]
+async fn d039_a_panic_leaves_the_session_usable() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let post = |body: String| {
+        exchange(server.address, request("POST", server.address, &[&session], &body))
+    };
+    assert_eq!(post(call(1, "panics", "{}")).await.error_code(), -32603);
+    assert_eq!(post(call(2, "echo", r#"{"t":"x"}"#)).await.status, 200);
+}
+
+#[tokio::test]
+async fn progress_comes_on_the_stream_of_its_request_with_ids() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let post = request("POST", server.address, &[&session], &call(3, "slow", "{}"));
+    let answer = exchange(server.address, post).await;
+    assert!(answer.is_events());
+    let events = answer.events();
+    assert_eq!((events[0].id.as_deref(), events[0].data.as_str()), (Some("1-0"), ""));
+    let last = events.last().unwrap();
+    assert!(last.data.contains(r#""id":3"#) && last.data.contains("result"));
+    let ids: Vec<_> = events.iter().map(|event| event.id.clone().unwrap()).collect();
+    let expected: Vec<_> = (0..events.len()).map(|number| format!("1-{number}")).collect();
+    assert_eq!(ids, expected);
+}
+
+#[derive(Default)]
+struct Gate {
+    started: Notify,
+    open: Notify,
+}
+
+/// Reports progress, waits for the test, answers.
+#[tool]
+async fn gated(gate: State<Arc<Gate>>, context: Context) -> String {
+    context.progress(1.0, None, None);
+    gate.started.notify_one();
+    gate.open.notified().await;
+    "through".into()
+}
+
+async fn start_gated() -> (Running, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let server =
+        Server::builder("gated", "1").state(Arc::clone(&gate)).tools(tools![gated]).build();
+    (start(server, HttpServerOptions::default()).await, gate)
+}
+
+#[tokio::test]
+async fn d047_a_broken_stream_can_be_resumed_and_only_that_one() {
+    let (server, gate) = start_gated().await;
+    let address = server.address;
+    let session = open(address).await;
+    let mut wire = Wire::open(address).await;
+    wire.write(request("POST", address, &[&session], &call(1, "gated", "{}"))).await;
+    wire.head().await;
+    assert_eq!(wire.event().await.unwrap().data, "");
+    let progress = wire.event().await.unwrap();
+    assert!(progress.data.contains("notifications/progress"));
+    drop(wire);
+
+    gate.open.notify_one();
+    let resume = format!("Last-Event-ID: {}", progress.id.unwrap());
+    let headers = [session.as_str(), "Accept: text/event-stream", resume.as_str()];
+    let answer = exchange(address, request("GET", address, &headers, "")).await;
+    let events = answer.events();
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert!(events[0].data.contains("through"));
+
+    let other = open(address).await;
+    let headers = [other.as_str(), "Accept: text/event-stream", resume.as_str()];
+    assert_eq!(exchange(address, request("GET", address, &headers, "")).await.status, 400);
+    for bad in ["1-99", "x", "1", "1-01", "-1-1"] {
+        let bad = format!("Last-Event-ID: {bad}");
+        let headers = [session.as_str(), "Accept: text/event-stream", bad.as_str()];
+        assert_eq!(exchange(address, request("GET", address, &headers, "")).await.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn d046_nothing_comes_after_a_cancellation() {
+    let (server, gate) = start_gated().await;
+    let address = server.address;
+    let session = open(address).await;
+    let mut wire = Wire::open(address).await;
+    wire.write(request("POST", address, &[&session], &call(9, "gated", "{}"))).await;
+    gate.started.notified().await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#;
+    let answer = exchange(address, request("POST", address, &[&session], cancel)).await;
+    assert_eq!(answer.status, 202);
+    gate.open.notify_one();
+    // A later message of the session proves that the cancellation was handled.
+    let ping = r#"{"jsonrpc":"2.0","id":10,"method":"ping"}"#;
+    assert_eq!(exchange(address, request("POST", address, &[&session], ping)).await.status, 200);
+    wire.head().await;
+    assert_eq!(wire.event().await.unwrap().data, "");
+    assert!(wire.event().await.unwrap().data.contains("notifications/progress"));
+    assert_eq!(wire.event().await, None, "the stream ends without a response");
+}
+
+#[tokio::test]
+async fn three_streams_at_once() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let calls = (1..=3).map(|id| {
+        let post = request("POST", server.address, &[&session], &call(id, "slow", "{}"));
+        let address = server.address;
+        async move { (id, exchange(address, post).await.events()) }
+    });
+    for (id, events) in futures_util::future::join_all(calls).await {
+        assert!(events.last().unwrap().data.contains(&format!(r#""id":{id}"#)));
+        let token = format!(r#""progressToken":{id}"#);
+        let progress = &events[1..events.len() - 1];
+        assert!(!progress.is_empty() && progress.iter().all(|event| event.data.contains(&token)));
+    }
+}
+
+#[tokio::test]
+async fn a_second_listener_takes_over() {
+    let server = start_fixture().await;
+    let session = open(server.address).await;
+    let get = request("GET", server.address, &[&session, "Accept: text/event-stream"], "");
+    let mut first = Wire::open(server.address).await;
+    first.write(&get).await;
+    let (start, headers) = first.head().await;
+    assert!(start.contains("200") && headers["content-type"] == "text/event-stream");
+    assert_eq!(first.event().await.unwrap().id.as_deref(), Some("0-0"));
+    let mut second = Wire::open(server.address).await;
+    second.write(&get).await;
+    assert_eq!(second.head().await.0, start);
+    assert_eq!(first.event().await, None);
+    let delete = request("DELETE", server.address, &[&session], "");
+    assert_eq!(exchange(server.address, delete).await.status, 204);
+    assert_eq!(second.event().await.unwrap().id.as_deref(), Some("0-0"));
+    assert_eq!(second.event().await, None, "the end of the session ends its streams");
+    let no_events = request("GET", server.address, &[&session, "Accept: application/json"], "");
+    assert_eq!(exchange(server.address, no_events).await.status, 404);
+}
