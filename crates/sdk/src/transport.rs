@@ -7,8 +7,9 @@ pub mod child;
 pub mod http;
 mod lines;
 mod memory;
+pub mod stdio;
 
-pub use lines::{DEFAULT_LIMIT, LineTransport};
+pub use lines::LineTransport;
 pub use memory::{MemoryTransport, memory};
 
 use bytes::Bytes;

@@ -1,30 +1,23 @@
 //! One message a line over any pair of byte streams (`basic/transports/stdio`).
 
+use super::stdio::Lines;
 use super::{Event, Outgoing, Transport};
-use bytes::{Bytes, BytesMut};
 use carrick_proto::peer::Lane;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-/// The largest message taken by default: 64 MiB.
-pub const DEFAULT_LIMIT: usize = 64 << 20;
-
-const READ: usize = 64 << 10;
+/// Memory that the output keeps from one message to the next.
+const KEEP: usize = 1 << 20;
 
 /// Newline-delimited messages over a reader and a writer.
 pub struct LineTransport<R, W> {
     reader: R,
     /// None once the writing side is closed.
     writer: Option<W>,
-    input: BytesMut,
-    /// How much of `input` is known to hold no line end.
-    searched: usize,
-    limit: usize,
-    /// Inside a line that was too long, up to its end.
-    skipping: bool,
+    input: Lines,
     ended: Option<String>,
     output: Vec<u8>,
     written: usize,
@@ -35,15 +28,12 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    /// Messages of up to 64 MiB.
+    /// Messages of up to [`super::stdio::DEFAULT_LINE_LIMIT`].
     pub fn new(reader: R, writer: W) -> Self {
         Self {
             reader,
             writer: Some(writer),
-            input: BytesMut::new(),
-            searched: 0,
-            limit: DEFAULT_LIMIT,
-            skipping: false,
+            input: Lines::default(),
             ended: None,
             output: Vec::new(),
             written: 0,
@@ -53,7 +43,7 @@ where
     /// The same with another bound on one message, in bytes.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
+        self.input = Lines::new(limit);
         self
     }
 
@@ -64,45 +54,10 @@ where
         self.written = 0;
     }
 
-    /// The next whole line that is there already, without its end.
-    fn line(&mut self) -> Option<Result<Bytes, usize>> {
-        loop {
-            let Some(at) = memchr::memchr(b'\n', &self.input[self.searched..]) else {
-                self.searched = self.input.len();
-                if self.searched <= self.limit {
-                    return None;
-                }
-                self.input.clear();
-                self.searched = 0;
-                let first = !std::mem::replace(&mut self.skipping, true);
-                return first.then_some(Err(self.limit));
-            };
-            let mut line = self.input.split_to(self.searched + at + 1);
-            self.searched = 0;
-            if std::mem::take(&mut self.skipping) {
-                continue;
-            }
-            line.truncate(line.len() - 1);
-            if line.last() == Some(&b'\r') {
-                line.truncate(line.len() - 1);
-            }
-            if line.len() > self.limit {
-                return Some(Err(self.limit));
-            }
-            if !line.trim_ascii().is_empty() {
-                return Some(Ok(line.freeze()));
-            }
-        }
-    }
-
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.input.capacity() - self.input.len() < READ / 2 {
-            self.input.reserve(READ);
-        }
         let read = {
-            // Dropping the future after one poll is fine: `read_buf` keeps no
-            // bytes of its own.
-            let future = pin!(self.reader.read_buf(&mut self.input));
+            // Nothing is lost when the future is dropped after one poll.
+            let future = pin!(self.input.fill(&mut self.reader));
             ready!(future.poll(cx))
         };
         match read {
@@ -120,23 +75,21 @@ where
     W: AsyncWrite + Unpin + Send,
 {
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        let message = |bytes| Poll::Ready(Event::Message { lane: Lane::Connection, bytes });
         loop {
-            match self.line() {
-                Some(Ok(bytes)) => {
-                    return Poll::Ready(Event::Message { lane: Lane::Connection, bytes });
-                }
-                Some(Err(limit)) => return Poll::Ready(Event::Oversize { limit }),
-                None => {}
+            match self.input.next_line() {
+                Ok(Some(bytes)) if bytes.trim_ascii().is_empty() => continue,
+                Ok(Some(bytes)) => return message(bytes),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Event::Oversize { limit: error.limit }),
             }
             if let Some(how) = &self.ended {
                 let how = how.clone();
                 // A last message without a line end counts when it is whole.
-                let rest = std::mem::take(&mut self.input).freeze();
-                self.searched = 0;
-                if !self.skipping && !rest.trim_ascii().is_empty() {
-                    return Poll::Ready(Event::Message { lane: Lane::Connection, bytes: rest });
-                }
-                return Poll::Ready(Event::Closed(how));
+                return match self.input.unfinished() {
+                    Some(rest) if !rest.trim_ascii().is_empty() => message(rest),
+                    _ => Poll::Ready(Event::Closed(how)),
+                };
             }
             ready!(self.poll_read(cx));
         }
@@ -162,7 +115,7 @@ where
         self.output.clear();
         self.written = 0;
         // One very large message must not hold its memory for good.
-        self.output.shrink_to(1 << 20);
+        self.output.shrink_to(KEEP);
         Pin::new(writer).poll_flush(cx)
     }
 

@@ -1,6 +1,6 @@
 //! Servers under a guard.
 
-use std::{process::Stdio, time::Duration};
+use std::{future::Future as _, process::Stdio, task::Poll, time::Duration};
 
 use carrick::transport::child::{Child, Command, Environment, ExitStatus, SpawnError, spawn};
 use tokio::{
@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    runner::{HOST, cases},
+    runner::{HOST, HOST_WITHOUT_GUARD, cases},
     support::{BOUND, children, gone, kill, lines, parent, pids, shell, start, until},
 };
 
@@ -40,6 +40,8 @@ cases![
     a_dropped_runtime_ends_the_tree,
     a_killed_guard_is_noticed,
     a_killed_host_leaves_nothing,
+    a_killed_host_without_guard_leaves_no_server,
+    a_cancelled_start_leaves_nothing,
     a_server_outlives_the_thread_that_started_it,
     only_the_given_environment_arrives,
     nothing_but_the_three_streams_is_inherited,
@@ -205,20 +207,26 @@ pub(crate) async fn host(script: &str) {
     std::future::pending::<()>().await;
 }
 
-async fn a_killed_host_leaves_nothing() {
+/// Starts a host with [`TREE`], and gives the three process ids.
+async fn start_host(argument: &str) -> (tokio::process::Child, Vec<u32>) {
     let mut host = tokio::process::Command::new(std::env::current_exe().unwrap())
-        .args([HOST, TREE])
+        .args([argument, TREE])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
-    let mut tree: Vec<u32> = Vec::new();
-    for _ in 0..3 {
+    let mut tree = Vec::new();
+    while tree.len() < 3 {
         let line = timeout(BOUND, lines.next_line()).await.unwrap().unwrap().unwrap();
         tree.push(line.parse().unwrap());
     }
+    (host, tree)
+}
+
+async fn a_killed_host_leaves_nothing() {
+    let (mut host, tree) = start_host(HOST).await;
     let guard = children(host.id().unwrap());
     assert_eq!(guard.len(), 1);
     let adopted = || tree.iter().filter(|&&pid| parent(pid) == Some(guard[0])).count();
@@ -227,6 +235,30 @@ async fn a_killed_host_leaves_nothing() {
     host.wait().await.unwrap();
     gone(&tree).await;
     gone_or_ended(guard[0]).await;
+}
+
+/// What is promised without a guard is less.
+async fn a_killed_host_without_guard_leaves_no_server() {
+    let (mut host, mut tree) = start_host(HOST_WITHOUT_GUARD).await;
+    let server = children(host.id().unwrap());
+    assert!(server.len() == 1 && tree.contains(&server[0]));
+    kill(host.id().unwrap());
+    host.wait().await.unwrap();
+    gone_or_ended(server[0]).await;
+    tree.retain(|pid| *pid != server[0]);
+    tree.into_iter().for_each(kill);
+}
+
+async fn a_cancelled_start_leaves_nothing() {
+    for _ in 0..20 {
+        let command = shell("sleep 1000");
+        let mut starting = std::pin::pin!(spawn(&command));
+        // Far enough for the guard to be there, and no further.
+        let first = std::future::poll_fn(|context| Poll::Ready(starting.as_mut().poll(context)));
+        assert!(first.await.is_pending());
+        assert!(!children(std::process::id()).is_empty());
+    }
+    until("no guard left", || children(std::process::id()).is_empty()).await;
 }
 
 /// The guard outlives its parent for a moment, and then it is somebody else's to take notice of.

@@ -20,15 +20,22 @@ pub(crate) use cases;
 /// The argument that makes this program a host to be killed.
 pub(crate) const HOST: &str = "--be-the-host";
 
+/// The same without the opt-in for guards.
+pub(crate) const HOST_WITHOUT_GUARD: &str = "--be-the-host-without-guard";
+
 /// The argument that makes this program a server.
 pub(crate) const SERVER: &str = "--be-the-server";
+
+pub(crate) fn is_without_guard() -> bool {
+    std::env::args().nth(1).is_some_and(|argument| argument == HOST_WITHOUT_GUARD)
+}
 
 /// Understands as much of a test harness's arguments as `cargo test` users pass: names to filter
 /// by, `--exact` and `--list`.
 pub(crate) fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [HOST, script] => return runtime().block_on(guard::host(script)),
+        [HOST | HOST_WITHOUT_GUARD, script] => return runtime().block_on(guard::host(script)),
         [SERVER] => return runtime().block_on(stdio::server()),
         _ => {}
     }

@@ -223,8 +223,9 @@ impl Guard {
         while self.reap() {
             match self.phase {
                 Phase::Ending(at) if at <= Instant::now() => self.kill(),
-                // Where none may be killed, all that is left belongs to another user.
-                Phase::Killing(_) if !self.tree.kill() => return,
+                // Where none may be killed, all that is left belongs to another user. As long as
+                // somebody is there to hear that something is left, it is.
+                Phase::Killing(_) if !self.tree.kill() && !self.lifeline => return,
                 Phase::Killing(retry) => {
                     self.phase = Phase::Killing((retry * 2).min(SLOWEST_RETRY));
                 }

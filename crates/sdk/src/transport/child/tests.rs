@@ -47,6 +47,30 @@ async fn bytes_go_both_ways() {
 }
 
 #[tokio::test]
+async fn a_server_outlives_the_thread_that_started_it() {
+    let runtime = tokio::runtime::Handle::current();
+    let thread = std::thread::spawn(move || runtime.block_on(spawn(&shell("cat"))));
+    let started = tokio::task::spawn_blocking(|| thread.join().unwrap());
+    let Child { mut stdin, mut stdout, process } = started.await.unwrap().unwrap();
+    stdin.write_all(b"still here").await.unwrap();
+    drop(stdin);
+    let mut answer = String::new();
+    stdout.read_to_string(&mut answer).await.unwrap();
+    assert_eq!(answer, "still here");
+    assert_eq!(process.wait().await, ExitStatus::Code(0));
+}
+
+#[tokio::test]
+async fn a_dropped_process_ends_the_group() {
+    let script = "trap '' TERM; echo $$; while :; do sleep 1000; done";
+    let Child { mut stdout, process, .. } = spawn(&shell(script)).await.unwrap();
+    stdout.read_exact(&mut [0]).await.unwrap();
+    let watch = process.exit_watch();
+    drop(process);
+    assert_eq!(watch.wait().await, ExitStatus::Signal(9));
+}
+
+#[tokio::test]
 async fn d015_the_group_is_ended_with_the_server() {
     let script = "trap '' TERM; sleep 1000 & echo $!; wait";
     let Child { stdin, mut stdout, process } = spawn(&shell(script)).await.unwrap();
