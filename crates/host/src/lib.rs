@@ -9,3 +9,4 @@ pub mod model;
 pub mod permission;
 pub mod registry;
 pub mod trust;
+pub mod turn;

@@ -71,7 +71,7 @@ fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport,
     HttpTransport::new(
         options.http.clone(),
         &launch.url.to_string(),
-        headers.collect(),
+        headers,
         Default::default(),
     )
     .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
