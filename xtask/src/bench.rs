@@ -1,4 +1,120 @@
-//! placeholder
-pub(crate) fn run(_arguments: &[String]) -> crate::Result<()> {
+//! Our echo server beside rmcp's and the least that any server can do.
+//!
+//! The rounds are interleaved: every server has its turn in each, so that what else happens
+//! on the machine falls on all alike. `bench/README.md` says how to read the tables.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{Result, process};
+
+mod instructions;
+
+/// The workspace of the generators, the limits and the peers.
+const MANIFEST: &str = "bench/Cargo.toml";
+/// Its packages, built one at a time so that no feature of one reaches another.
+const PACKAGES: [&str; 3] = ["load", "limits", "peer-rmcp"];
+/// Where all programs of a comparison are built: apart from the checks, in release mode.
+const TARGET: &str = "bench/target";
+/// The package with our echo server, and the name of the example that it is.
+const OURS: (&str, &str) = ("carrick-testkit", "echo");
+
+const PARTS: [&str; 3] = ["stdio", "instructions", "http"];
+
+const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http]… [--option value]…\n\
+    Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
+
+/// `cargo xtask bench`.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let (parts, options) = split(arguments);
+    if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        return Err(format!("no benchmark named {part:?}\n{USAGE}"));
+    }
+    build()?;
+    for part in PARTS
+        .into_iter()
+        .filter(|part| parts.is_empty() || parts.iter().any(|chosen| chosen == part))
+    {
+        match part {
+            "stdio" => stdio(options)?,
+            "instructions" => instructions::measure(&stdio_servers())?,
+            _ => http(options)?,
+        }
+    }
     Ok(())
+}
+
+/// The names of benchmarks, and the options behind them.
+fn split(arguments: &[String]) -> (&[String], &[String]) {
+    let parts = arguments.iter().take_while(|argument| !argument.starts_with("--")).count();
+    arguments.split_at(parts)
+}
+
+fn build() -> Result<()> {
+    for package in PACKAGES {
+        build_release(&["--manifest-path", MANIFEST, "--package", package])?;
+    }
+    let (package, example) = OURS;
+    build_release(&["--package", package, "--example", example])
+}
+
+fn build_release(arguments: &[&str]) -> Result<()> {
+    let mut command = process::cargo(&["build", "--release", "--locked"]);
+    process::run(command.args(arguments).env("CARGO_TARGET_DIR", process::root().join(TARGET)))
+}
+
+fn program(name: &str) -> String {
+    let path: PathBuf =
+        [process::root(), TARGET.as_ref(), "release".as_ref(), name.as_ref()].iter().collect();
+    path.display().to_string()
+}
+
+fn ours() -> String {
+    program(&format!("examples/{}", OURS.1))
+}
+
+/// `NAME=COMMAND` of the servers over stdio, the limit first.
+fn stdio_servers() -> Vec<String> {
+    let (rmcp, bare) = (program("peer-rmcp"), program("bare-stdio"));
+    let asynchronous = program("bare-stdio-async");
+    vec![
+        format!("bare={bare}"),
+        format!("bare-async={asynchronous} inline"),
+        format!("carrick={} stdio", ours()),
+        format!("rmcp={rmcp} stdio"),
+        format!("rmcp-tuned={rmcp} stdio-tuned"),
+    ]
+}
+
+fn stdio(options: &[String]) -> Result<()> {
+    process::run(Command::new(program("load-stdio")).args(options).args(stdio_servers()))
+}
+
+fn http(options: &[String]) -> Result<()> {
+    const ADDRESS: &str = "127.0.0.1:{port}";
+    let (rmcp, bare) = (program("peer-rmcp"), program("bare-http"));
+    let servers = [
+        format!("bare={bare} {ADDRESS}"),
+        format!("carrick={} http {ADDRESS}", ours()),
+        format!("rmcp={rmcp} http {ADDRESS}"),
+        format!("rmcp-tuned={rmcp} http-tuned {ADDRESS}"),
+    ];
+    process::run(Command::new(program("load-http")).args(options).args(servers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_begin_at_the_first_flag() {
+        let arguments = ["stdio", "http", "--rounds", "2"].map(str::to_owned);
+        let (parts, options) = split(&arguments);
+        assert_eq!((parts.len(), options.len()), (2, 2));
+    }
+
+    #[test]
+    fn unknown_benchmarks_are_refused_before_anything_is_built() {
+        assert!(run(&["nothing".to_owned()]).unwrap_err().contains("no benchmark named"));
+    }
 }

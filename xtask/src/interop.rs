@@ -44,31 +44,67 @@ impl Check {
     }
 }
 
-/// `cargo xtask interop [--install] [filter…]`.
-///
-/// A filter is a part of the names of the checks to run, such as `typescript` or `http/modern`.
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    /// Only install the peers.
+    install: bool,
+    /// A binary from elsewhere, such as a release, in place of the one built here.
+    binary: Option<PathBuf>,
+    /// Parts of the names of the checks to run; none for all.
+    filters: Vec<String>,
+}
+
+impl Options {
+    fn new(arguments: &[String]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--install" => options.install = true,
+                "--binary" => {
+                    options.binary = Some(arguments.next().ok_or("--binary needs a path")?.into());
+                }
+                flag if flag.starts_with("--") => return Err(format!("no flag {flag:?}\n{USAGE}")),
+                filter => options.filters.push(filter.to_owned()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn chooses(&self, check: &Check) -> bool {
+        self.filters.is_empty()
+            || self.filters.iter().any(|part| check.name.contains(part.as_str()))
+    }
+}
+
+const USAGE: &str = "usage: cargo xtask interop [--install] [--binary PATH] [filter…]";
+
+/// `cargo xtask interop`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::new(arguments)?;
     let peers = Peers::install()?;
-    if arguments.iter().any(|argument| argument == "--install") {
+    if options.install {
         return Ok(());
     }
-    process::run(&mut process::cargo(&["build", "--locked", "--package", "carrick-cli"]))?;
     let target = process::target_directory()?;
     let folder = target.join("interop/folder");
     lay_out(&folder)?;
-    let rig = Rig { peers, carrick: target.join("debug/carrick"), folder };
+    let carrick = options.binary.clone().map_or_else(|| build(&target), Ok)?;
+    let rig = Rig { peers, carrick, folder };
     let checks = [serve::checks(), drive::checks(), ask::checks()].into_iter().flatten();
-    let chosen: Vec<Check> = checks
-        .filter(|check| {
-            arguments.is_empty() || arguments.iter().any(|part| check.name.contains(part.as_str()))
-        })
-        .collect();
+    let chosen: Vec<Check> = checks.filter(|check| options.chooses(check)).collect();
     if chosen.is_empty() {
-        return Err(format!("no interop check is named like {}", arguments.join(" or ")));
+        return Err(format!("no interop check is named like {}", options.filters.join(" or ")));
     }
     let failed = chosen.iter().filter(|check| !passes(check, &rig)).count();
     println!("interop: {} of {} checks passed", chosen.len() - failed, chosen.len());
     if failed == 0 { Ok(()) } else { Err(format!("{failed} interop checks failed")) }
+}
+
+fn build(target: &Path) -> Result<PathBuf> {
+    process::run(&mut process::cargo(&["build", "--locked", "--package", "carrick-cli"]))?;
+    Ok(target.join("debug/carrick"))
 }
 
 fn passes(check: &Check, rig: &Rig) -> bool {
@@ -131,4 +167,32 @@ fn printed(command: &mut Command) -> Result<String> {
 /// Fails with everything that was printed unless the condition holds.
 fn expect(condition: bool, what: &str, seen: &dyn std::fmt::Display) -> Result<()> {
     if condition { Ok(()) } else { Err(format!("{what}; seen: {seen}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_filters_are_told_apart() {
+        let options = |arguments: &[&str]| {
+            Options::new(
+                &arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>(),
+            )
+        };
+        let expected = Options {
+            install: false,
+            binary: Some("a/carrick".into()),
+            filters: vec!["time".into()],
+        };
+        assert_eq!(options(&["--binary", "a/carrick", "time"]), Ok(expected));
+        assert!(options(&["--binary"]).is_err());
+        assert!(options(&["--nothing"]).is_err());
+        let time = Check::new("serve/time/stdio", |_| Ok(()));
+        assert!(
+            options(&[]).unwrap().chooses(&time)
+                && options(&["git", "time"]).unwrap().chooses(&time)
+        );
+        assert!(!options(&["git"]).unwrap().chooses(&time));
+    }
 }

@@ -29,7 +29,7 @@ usage: cargo xtask <task>
   ci [--list] [step…]             every check, or only the named steps
   tidy [--notes]                  what the compiler and clippy do not check: sizes, layers, words
   licences                        licences, sources and versions of the dependencies
-  interop [--install] [filter…]   the official clients and servers against `carrick`
+  interop [filter…]               the official clients and servers against `carrick`
   spec                            fetch the public protocol schemas that tests compare with
   bench [stdio|instructions|http] our echo server beside rmcp and the bare limit
   setup                           install what the checks need (as root on Debian)

@@ -11,7 +11,8 @@ use crate::Result;
 
 /// The folder of the root `Cargo.toml`.
 pub(crate) fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.parent().unwrap_or(own)
 }
 
 /// The cargo that runs this task, in the root folder.

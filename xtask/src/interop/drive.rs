@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::served::{Served, free_port};
-use super::{Check, NOTE, Rig, expect, printed};
-use crate::Result;
+use super::{Check, LIMIT, NOTE, Rig, expect, printed};
+use crate::{Result, process};
 
 /// A server, a tool that it must list, and a call of it.
 #[derive(Clone, Copy)]
@@ -73,7 +73,7 @@ pub(super) fn checks() -> Vec<Check> {
     checks.push(Check::new("drive/everything/http/call", move |rig| {
         over_http(rig, |entry| call(rig, target, entry))
     }));
-    checks.push(Check::new("drive/everything/stdio/refusal", refusal));
+    checks.push(Check::new("drive/filesystem/stdio/refusal", refusal));
     checks
 }
 
@@ -149,17 +149,29 @@ fn call(rig: &Rig, target: Target, entry: &Value) -> Result<()> {
     )
 }
 
-/// A tool's own error gives its text and the exit code that PRODUCT promises for it.
+/// A call whose arguments are right and that the tool fails all the same: the exit code
+/// tells it from every other failure, and stdout has the result as it came.
 fn refusal(rig: &Rig) -> Result<()> {
     const TOOL_ERROR: i32 = 5;
-    let mut command = carrick(rig, "everything", &everything(rig))?;
-    command.args(["call", "everything", "get-sum", "a=one", "b=2", "--json"]);
-    let finished = crate::process::finish(&mut command, super::LIMIT)?;
+    let mut command = carrick(rig, "filesystem", &filesystem(rig))?;
+    let path = format!("path={}", rig.folder.join("missing.txt").display());
+    command.args(["call", "filesystem", "read_text_file", &path, "--json"]);
+    let finished = process::finish(&mut command, LIMIT)?;
     let seen = format!(
         "status {:?}\nstdout: {}\nstderr: {}",
         finished.code, finished.stdout, finished.stderr
     );
-    expect(finished.code == Some(TOOL_ERROR), "the exit code is not that of a tool's error", &seen)
+    expect(
+        finished.code == Some(TOOL_ERROR),
+        "the exit code is not that of a tool's error",
+        &seen,
+    )?;
+    let lines = json_lines(&finished.stdout)?;
+    expect(
+        lines.len() == 1 && lines[0]["isError"] == true,
+        "the result does not say that it is an error",
+        &seen,
+    )
 }
 
 /// What `--json` prints: one value a line.

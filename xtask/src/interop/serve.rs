@@ -88,7 +88,7 @@ fn listening_on(line: &str) -> Option<String> {
 fn time_plan() -> Value {
     json!([
         {"list": "tools"},
-        {"call": "get_current_time", "arguments": {"timezone": "Asia/Tokyo"}},
+        {"call": "current_time", "arguments": {"timezone": "Asia/Tokyo"}},
         {"call": "convert_time", "arguments": {"source_timezone": "Asia/Tokyo", "time": "12:30", "target_timezone": "UTC"}},
         {"call": "no_such_tool"},
     ])
@@ -99,7 +99,7 @@ fn verify_time(steps: &[Value]) -> Result<()> {
         return Err(format!("not four answers: {steps:?}"));
     };
     expect(
-        holds(tools, "get_current_time") && holds(tools, "convert_time"),
+        holds(tools, "current_time") && holds(tools, "convert_time"),
         "a tool is missing",
         tools,
     )?;
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn answers_that_are_wrong_are_found() {
-        let tools = json!(["get_current_time", "convert_time"]);
+        let tools = json!(["current_time", "convert_time"]);
         let now =
             json!({"isError": false, "text": ["2026-01-01T00:00:00+09:00"], "structured": null});
         let converted = json!({"isError": false, "text": ["03:30"], "structured": null});

@@ -1,5 +1,6 @@
 //! One Rust file as the rules see it: its lines, functions, modules and tests.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::scan::{Scan, is_word, line_of, words};
@@ -32,8 +33,8 @@ pub(crate) struct Function {
 pub(crate) struct Declared {
     /// The inline modules around it, outermost first, and its own name.
     pub(crate) names: Vec<String>,
-    /// What a `#[path]` attribute says.
-    pub(crate) path: Option<String>,
+    /// What its `path` attributes say: several when each stands for a platform.
+    pub(crate) paths: Vec<String>,
     pub(crate) is_test: bool,
 }
 
@@ -82,6 +83,9 @@ impl Source {
     }
 
     /// Every `mod name;` of the file.
+    ///
+    /// In a macro the name is a parameter, and any word of the file may be its value: all of
+    /// them are given, since the file that is not there does no harm.
     pub(crate) fn declared_modules(&self) -> Vec<Declared> {
         let tokens = &self.scan.tokens;
         let mut inline: Vec<(Range<usize>, String)> = Vec::new();
@@ -92,26 +96,29 @@ impl Source {
                 inline.push((body, name));
                 continue;
             }
+            let is_parameter = tokens[start + 3..].trim_start().starts_with('$');
+            let names =
+                if is_parameter { all_words(tokens) } else { BTreeSet::from([name.as_str()]) };
             let around = inline
                 .iter()
                 .filter(|(body, _)| body.contains(&start))
-                .map(|(_, name)| name.clone());
-            let names = around.chain([name]).collect();
-            declared.push(Declared {
-                names,
-                path: self.path_attribute(start),
+                .map(|(_, name)| name.as_str());
+            let around: Vec<&str> = around.collect();
+            declared.extend(names.into_iter().map(|name| Declared {
+                names: around.iter().copied().chain([name]).map(str::to_owned).collect(),
+                paths: self.path_attributes(start),
                 is_test: self.in_tests(start),
-            });
+            }));
         }
         declared
     }
 
-    /// The value of the `#[path = "…"]` in the attributes before an item.
-    fn path_attribute(&self, item: usize) -> Option<String> {
+    /// The values of `path = "…"` in the attributes before an item.
+    fn path_attributes(&self, item: usize) -> Vec<String> {
         let before = &self.scan.uncommented[..item];
         let since = before.rfind([';', '}', '{']).map_or(0, |at| at + 1);
-        let (_, value) = before[since..].split_once("#[path")?;
-        value.split('"').nth(1).map(str::to_owned)
+        let values = before[since..].split("path = ").skip(1);
+        values.filter_map(|value| value.split('"').nth(1)).map(str::to_owned).collect()
     }
 
     fn code_lines_in(&self, range: &Range<usize>) -> usize {
@@ -128,6 +135,11 @@ impl Source {
         });
         lines.filter(|(_, line)| !line.trim().is_empty())
     }
+}
+
+fn all_words(tokens: &str) -> BTreeSet<&str> {
+    let words = tokens.split(|character: char| !character.is_alphanumeric() && character != '_');
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// The items under `#[test]`, `#[cfg(test)]` and the like, with their attributes.

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::source::Declared;
 use super::{Finding, Source};
 use crate::metadata::{list, text};
 use crate::{Result, process};
@@ -105,14 +106,10 @@ impl Walk {
         let (is_test, modules) = (source.is_test, source.declared_modules());
         self.sources.insert(file.to_owned(), source);
         for module in modules {
-            if let Some(found) = module_file(file, folder, &module) {
-                let children = match module.path {
-                    None if found.ends_with("mod.rs") => {
-                        found.parent().map(Path::to_owned).unwrap_or_default()
-                    }
-                    None => found.with_extension(""),
-                    Some(_) => found.parent().map(Path::to_owned).unwrap_or_default(),
-                };
+            for found in module_files(file, folder, &module) {
+                let beside = found.parent().map(Path::to_owned).unwrap_or_default();
+                let is_folder_itself = !module.paths.is_empty() || found.ends_with("mod.rs");
+                let children = if is_folder_itself { beside } else { found.with_extension("") };
                 self.file(&found, &children, is_test || module.is_test)?;
             }
         }
@@ -129,17 +126,16 @@ impl Walk {
     }
 }
 
-/// The file that a declaration means. None is there when a `cfg` leaves it out on purpose,
+/// The files that a declaration means. None is there when a `cfg` leaves it out on purpose,
 /// and otherwise the compiler complains better than we would.
-fn module_file(file: &Path, folder: &Path, module: &super::source::Declared) -> Option<PathBuf> {
-    let candidates = match &module.path {
-        Some(path) => vec![file.parent()?.join(path)],
-        None => {
-            let stem = module.names.iter().fold(folder.to_owned(), |path, name| path.join(name));
-            vec![stem.with_extension("rs"), stem.join("mod.rs")]
-        }
+fn module_files(file: &Path, folder: &Path, module: &Declared) -> Vec<PathBuf> {
+    let candidates = if module.paths.is_empty() {
+        let stem = module.names.iter().fold(folder.to_owned(), |path, name| path.join(name));
+        vec![stem.with_extension("rs"), stem.join("mod.rs")]
+    } else {
+        module.paths.iter().map(|path| file.with_file_name("").join(path)).collect()
     };
-    candidates.into_iter().map(|path| without_dots(&path)).find(|path| path.is_file())
+    candidates.into_iter().map(|path| without_dots(&path)).filter(|path| path.is_file()).collect()
 }
 
 fn without_dots(path: &Path) -> PathBuf {
@@ -156,16 +152,7 @@ fn without_dots(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Declared;
     use super::*;
-
-    fn declared(names: &[&str], path: Option<&str>) -> Declared {
-        Declared {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
-            path: path.map(str::to_owned),
-            is_test: false,
-        }
-    }
 
     #[test]
     fn modules_are_found_where_the_compiler_looks() {
@@ -176,19 +163,26 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let find = |from: &str, children: &str, module: &Declared| {
-            let found = module_file(&root.join(from), &root.join(children), module)?;
-            Some(found.strip_prefix(&root).unwrap().to_string_lossy().into_owned())
-        };
-        assert_eq!(find("lib.rs", "", &declared(&["a"], None)).as_deref(), Some("a.rs"));
-        assert_eq!(find("lib.rs", "", &declared(&["e"], None)).as_deref(), Some("e/mod.rs"));
-        assert_eq!(find("a.rs", "a", &declared(&["b"], None)).as_deref(), Some("a/b.rs"));
-        assert_eq!(find("a.rs", "a", &declared(&["c", "d"], None)).as_deref(), Some("a/c/d.rs"));
-        assert_eq!(
-            find("a/b.rs", "a/b", &declared(&["x"], Some("../odd.rs"))).as_deref(),
-            Some("odd.rs")
-        );
-        assert_eq!(find("lib.rs", "", &declared(&["missing"], None)), None);
+        for (from, children, names, paths, expected) in [
+            ("lib.rs", "", vec!["a"], vec![], vec!["a.rs"]),
+            ("lib.rs", "", vec!["e"], vec![], vec!["e/mod.rs"]),
+            ("a.rs", "a", vec!["b"], vec![], vec!["a/b.rs"]),
+            ("a.rs", "a", vec!["c", "d"], vec![], vec!["a/c/d.rs"]),
+            (
+                "a/b.rs",
+                "a/b",
+                vec!["x"],
+                vec!["../odd.rs", "c/d.rs", "missing.rs"],
+                vec!["odd.rs", "a/c/d.rs"],
+            ),
+            ("lib.rs", "", vec!["missing"], vec![], vec![]),
+        ] {
+            let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
+            let module = Declared { names: owned(names), paths: owned(paths), is_test: false };
+            let found = module_files(&root.join(from), &root.join(children), &module);
+            let expected: Vec<PathBuf> = expected.iter().map(|path| root.join(path)).collect();
+            assert_eq!(found, expected, "{module:?} in {from}");
+        }
     }
 
     #[test]

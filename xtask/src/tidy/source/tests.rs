@@ -75,20 +75,31 @@ fn a_test_file_is_measured_whole() {
     assert!(source.in_tests(0));
 }
 
+fn declared(names: &[&str], paths: &[&str], is_test: bool) -> Declared {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    Declared { names: owned(names), paths: owned(paths), is_test }
+}
+
 #[test]
 fn modules_are_named_with_what_is_around_them() {
-    let text = "pub mod a;\nmod b { pub(crate) mod c; mod d {} }\n#[cfg(test)]\nmod tests;\n#[path = \"odd.rs\"]\nmod e;\n";
-    let modules = source(text).declared_modules();
+    let text = "pub mod a;\nmod b { pub(crate) mod c; mod d {} }\n#[cfg(test)]\nmod tests;\n#[cfg_attr(unix, path = \"odd.rs\")]\n#[cfg_attr(windows, path = \"even.rs\")]\nmod e;\n";
     let expected = [
-        (vec!["a"], None, false),
-        (vec!["b", "c"], None, false),
-        (vec!["tests"], None, true),
-        (vec!["e"], Some("odd.rs"), false),
+        declared(&["a"], &[], false),
+        declared(&["b", "c"], &[], false),
+        declared(&["tests"], &[], true),
+        declared(&["e"], &["odd.rs", "even.rs"], false),
     ];
-    let expected = expected.map(|(names, path, is_test)| Declared {
-        names: names.into_iter().map(str::to_owned).collect(),
-        path: path.map(str::to_owned),
-        is_test,
-    });
-    assert_eq!(modules, expected);
+    assert_eq!(source(text).declared_modules(), expected);
+}
+
+#[test]
+fn modules_of_a_macro_may_have_any_name_of_the_file() {
+    let modules =
+        source("macro_rules! all { ($($name:ident)*) => { $(mod $name;)* } }\nall! { one two }\n")
+            .declared_modules();
+    assert!(
+        modules.contains(&declared(&["one"], &[], false))
+            && modules.contains(&declared(&["two"], &[], false)),
+        "{modules:?}"
+    );
 }

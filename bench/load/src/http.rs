@@ -1,0 +1,317 @@
+//! Load on servers over Streamable HTTP.
+//!
+//! One thread and a few kept connections. There is no HTTP library on this path: a client
+//! made with one takes about as much time as the fastest server.
+
+use std::cell::RefCell;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+
+use self::connection::Connection;
+use crate::account::{end, memory_mib, own_processor_ns, processor_ns, tree};
+use crate::message::{payload, verify};
+use crate::options::split_command;
+use crate::table::{Run, size_name};
+use crate::{Mode, Options, Outcome, Table, server_log};
+
+mod connection;
+
+/// Runs all rounds that the options ask for; the report is Markdown.
+pub fn generate(options: &Options) -> Outcome<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
+    tokio::task::LocalSet::new().block_on(&runtime, rounds(options))
+}
+
+async fn rounds(options: &Options) -> Outcome<String> {
+    let plan = Plan::new(options)?;
+    let rounds = options.value("rounds", 5)?;
+    let mut table = Table::default();
+    for round in 0..rounds {
+        for (spec, command) in &options.servers {
+            let name = short(spec);
+            if let Err(why) = plan.measure(&mut table, round, spec, command).await {
+                table.fail("http", name, &why);
+            }
+        }
+        eprintln!("round {} of {rounds} done", round + 1);
+    }
+    Ok(table.markdown(short(&options.servers[0].0)))
+}
+
+/// The name alone of `NAME[@PATH][!TOOL]`.
+fn short(spec: &str) -> &str {
+    spec.split(['@', '!']).next().unwrap_or(spec)
+}
+
+/// What every server goes through in every round.
+struct Plan {
+    mode: Mode,
+    time: Duration,
+    sizes: Vec<usize>,
+    concurrency: Vec<usize>,
+    /// How many idle sessions to open.
+    sessions: Vec<usize>,
+}
+
+impl Plan {
+    fn new(options: &Options) -> Outcome<Plan> {
+        Ok(Plan {
+            mode: options.mode()?,
+            time: Duration::from_secs_f64(options.value("secs", 0.5)?),
+            sizes: options.list("sizes", "100,10240,1048576")?,
+            concurrency: options.list("conc", "1,16,128")?,
+            sessions: options.list("sessions", "")?,
+        })
+    }
+
+    async fn measure(
+        &self,
+        table: &mut Table,
+        round: usize,
+        spec: &str,
+        command: &str,
+    ) -> Outcome<()> {
+        if !self.sizes.is_empty() && !self.concurrency.is_empty() {
+            self.load(table, round, spec, command).await?;
+        }
+        for count in &self.sessions {
+            const LIMIT: Duration = Duration::from_secs(180);
+            let (server, _) = Server::start(spec, command).await?;
+            let (name, scenario) = (short(spec), format!("{count} idle sessions"));
+            match tokio::time::timeout(LIMIT, server.idle_sessions(*count)).await {
+                Ok(Ok((kib, rate))) => {
+                    table.add(&scenario, name, round, "KiB/session", kib);
+                    table.add(&scenario, name, round, "open/s", rate);
+                }
+                Ok(Err(why)) => table.fail(&scenario, name, &why),
+                Err(_) => table.fail(&scenario, name, "timed out"),
+            }
+        }
+        Ok(())
+    }
+
+    async fn load(
+        &self,
+        table: &mut Table,
+        round: usize,
+        spec: &str,
+        command: &str,
+    ) -> Outcome<()> {
+        const START: &str = "cold start to first tools/list; memory after all load";
+        const LIMIT: Duration = Duration::from_secs(60);
+        let (server, started) = Server::start(spec, command).await?;
+        let (server, name) = (Rc::new(server), short(spec));
+        server.first_list(self.mode).await?;
+        table.add(START, name, round, "cold ms", started.elapsed().as_secs_f64() * 1e3);
+        table.add(START, name, round, "rss MiB", memory_mib(&server.processes(), "VmRSS"));
+        for size in &self.sizes {
+            for connections in &self.concurrency {
+                // A megabyte on each of many connections measures the machine's memory.
+                if *size >= 1 << 20 && *connections > 16 {
+                    continue;
+                }
+                let scenario = format!("concurrency {connections}, {}", size_name(*size));
+                let measured = async {
+                    server.clone().echoes(self.mode, *size, *connections, self.time / 5).await?; // to warm up
+                    server.clone().echoes(self.mode, *size, *connections, self.time).await
+                };
+                match tokio::time::timeout(LIMIT, measured).await {
+                    Ok(Ok(run)) => table.add_run(&scenario, name, round, run),
+                    Ok(Err(why)) => table.fail(&scenario, name, &why),
+                    Err(_) => table.fail(&scenario, name, "timed out"),
+                }
+            }
+        }
+        table.add(START, name, round, "peak MiB", memory_mib(&server.processes(), "VmHWM"));
+        Ok(())
+    }
+}
+
+/// A running server and where it is reached.
+struct Server {
+    host: String,
+    path: String,
+    tool: String,
+    child: Child,
+}
+
+impl Server {
+    /// Starts the server of `NAME[@PATH][!TOOL]=COMMAND` on a free port, which takes the
+    /// place of `{port}`, and waits until it listens.
+    async fn start(spec: &str, command: &str) -> Outcome<(Server, Instant)> {
+        const LIMIT: Duration = Duration::from_secs(30);
+        let (name, tool) = spec.split_once('!').unwrap_or((spec, "echo"));
+        let path = name.split_once('@').map_or("/mcp", |(_, path)| path);
+        let listener =
+            std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        drop(listener);
+        let words = split_command(&command.replace("{port}", &port.to_string()));
+        let (program, arguments) = words.split_first().ok_or("the command is empty")?;
+        let started = Instant::now();
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(server_log()?).stderr(server_log()?);
+        let child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
+        let server = Server {
+            host: format!("127.0.0.1:{port}"),
+            path: path.to_owned(),
+            tool: tool.to_owned(),
+            child,
+        };
+        while TcpStream::connect(&server.host).await.is_err() {
+            if started.elapsed() > LIMIT {
+                return Err("it never listened".into());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok((server, started))
+    }
+
+    fn processes(&self) -> Vec<i32> {
+        i32::try_from(self.child.id()).map(tree).unwrap_or_default()
+    }
+
+    /// A new connection, with a session where the mode has one.
+    async fn connect(&self, mode: Mode) -> Outcome<Connection> {
+        let mut connection = Connection::open(&self.host, &self.path).await?;
+        if mode == Mode::Legacy {
+            connection.initialize().await?;
+        }
+        Ok(connection)
+    }
+
+    async fn first_list(&self, mode: Mode) -> Outcome<()> {
+        let mut connection = self.connect(mode).await?;
+        connection.prepare(mode, "tools/list", "", &[mode.tools_list().as_bytes()]);
+        connection.expect_result().await
+    }
+
+    /// Echoes over several connections, one request at a time on each.
+    async fn echoes(
+        self: Rc<Self>,
+        mode: Mode,
+        size: usize,
+        connections: usize,
+        time: Duration,
+    ) -> Outcome<Run> {
+        let mut open = Vec::new();
+        for _ in 0..connections {
+            open.push(self.connect(mode).await?);
+        }
+        let processes = self.processes();
+        let load = Rc::new(Load {
+            mode,
+            payload: payload(size),
+            call: mode.echo(&self.tool, &payload(size)),
+            latencies_ns: RefCell::default(),
+            begin: Instant::now(),
+            time,
+        });
+        let (server_ns, client_ns) = (processor_ns(&processes), own_processor_ns());
+        let tasks: Vec<_> = open
+            .into_iter()
+            .enumerate()
+            .map(|(number, connection)| {
+                tokio::task::spawn_local(load.clone().run(self.clone(), connection, number as u64))
+            })
+            .collect();
+        let mut run = Run::default();
+        for task in tasks {
+            run.requests += task.await.map_err(|error| error.to_string())??;
+        }
+        run.elapsed = load.begin.elapsed();
+        run.server_ns = processor_ns(&processes).saturating_sub(server_ns);
+        run.client_ns = own_processor_ns() - client_ns;
+        run.latencies_ns = load.latencies_ns.take();
+        Ok(run)
+    }
+
+    /// Opens sessions over a few connections; the growth for each in KiB, and how many a second.
+    async fn idle_sessions(&self, count: usize) -> Outcome<(f64, f64)> {
+        const CONNECTIONS: usize = 4;
+        let mut connections = Vec::new();
+        for _ in 0..CONNECTIONS {
+            connections.push(self.connect(Mode::Legacy).await?);
+        }
+        if !connections[0].has_session() {
+            return Err("the server makes no sessions".into());
+        }
+        let before = memory_mib(&self.processes(), "VmRSS");
+        let begin = Instant::now();
+        for number in 0..count {
+            connections[number % CONNECTIONS].initialize().await?;
+        }
+        let elapsed = begin.elapsed();
+        // What a server does after it has answered belongs to a session too.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let growth = memory_mib(&self.processes(), "VmRSS") - before;
+        Ok((growth * 1024.0 / count as f64, count as f64 / elapsed.as_secs_f64()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(self.processes().get(1..).unwrap_or_default());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What the connections of one run share.
+struct Load {
+    mode: Mode,
+    payload: String,
+    call: crate::message::Call,
+    latencies_ns: RefCell<Vec<u64>>,
+    begin: Instant,
+    time: Duration,
+}
+
+impl Load {
+    /// Echoes on one connection until the time is over; how many there were.
+    async fn run(
+        self: Rc<Self>,
+        server: Rc<Server>,
+        mut connection: Connection,
+        number: u64,
+    ) -> Outcome<u64> {
+        const AT_LEAST: u64 = 2;
+        /// Keeps the ids of the connections apart.
+        const IDS: u64 = 10_000_000;
+        let (head, tail) = self.call.parts();
+        let mut requests = 0;
+        while requests < AT_LEAST || self.begin.elapsed() < self.time {
+            let id = (number * IDS + requests + 10).to_string();
+            connection.prepare(self.mode, "tools/call", &server.tool, &[head, id.as_bytes(), tail]);
+            let sent = Instant::now();
+            let status = connection.exchange().await?;
+            self.latencies_ns
+                .borrow_mut()
+                .push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            if status != 200 || connection.body().len() < self.payload.len() {
+                return Err(connection.describe(status));
+            }
+            if requests == 0 {
+                verify(connection.json(), &self.payload)?;
+            }
+            requests += 1;
+        }
+        Ok(requests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_end_where_paths_and_tools_begin() {
+        assert_eq!(["a", "a@/x", "a!b", "a@/x!b"].map(short), ["a"; 4]);
+    }
+}
