@@ -276,7 +276,7 @@ impl Written<'_> {
         let id = self.id;
         let server = trimmed(self.server);
         let reason = match (trimmed(self.name), trimmed(self.uri)) {
-            (Some(tool), None) => match read_written_arguments(self.arguments, limits) {
+            (Some(tool), None) => match read_json_arguments(self.arguments, limits) {
                 Ok(arguments) => return Request::Call(Call { id, server, tool, arguments, form }),
                 Err(reason) => {
                     let tool = Some(tool);
@@ -295,12 +295,19 @@ impl Written<'_> {
     }
 }
 
-/// Arguments of a JSON call: an object, a string that holds one, or nothing.
-fn read_written_arguments(
+/// Reads the arguments of a call that is JSON itself: an object, a string that holds
+/// one, or nothing (no value, `null`, an empty string), which means `{}`.
+///
+/// # Errors
+///
+/// As [`read_arguments`].
+pub fn read_json_arguments(
     value: Option<&RawValue>,
     limits: &Limits,
 ) -> Result<Box<RawValue>, Reason> {
-    let Some(value) = value else { return read_arguments("", limits) };
+    let Some(value) = value.filter(|value| value.get() != "null") else {
+        return read_arguments("", limits);
+    };
     if value.get().starts_with('"') {
         let text: String = parse(value.get())?;
         return if text.trim().is_empty() {
