@@ -53,6 +53,7 @@ use context::{Fed, Tracker, ends_sentence};
 use opener::{Opener, Opening};
 
 pub use event::{Call, Decoded, Finish, Form, JsonError, Limits, NotRun, Reason, Shown};
+pub(in crate::xml) use json::read_object;
 pub use json::{read_arguments, read_json_arguments};
 
 /// Requests on one line that may wait for the end of the line.

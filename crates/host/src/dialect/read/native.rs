@@ -59,7 +59,7 @@ fn read_message(value: &RawValue, finish: Finish) -> Vec<RouteItem> {
     }
     let object = match parse(value) {
         Ok(object) => object,
-        Err(Some(item)) => return vec![item],
+        Err(Some(reason)) => return vec![unknown(None, reason)],
         Err(None) => return Vec::new(),
     };
     if !object.is_from_model() {
@@ -70,7 +70,7 @@ fn read_message(value: &RawValue, finish: Finish) -> Vec<RouteItem> {
         return read_choices(choices);
     }
     if let Some(calls) = &object.tool_calls {
-        let found = mark_cut(calls.iter().flat_map(|call| read_listed(call)).collect(), finish);
+        let found = mark_cut(calls.iter().map(|call| read_listed(call)).collect(), finish);
         if !found.is_empty() {
             return found;
         }
@@ -90,15 +90,19 @@ fn read_message(value: &RawValue, finish: Finish) -> Vec<RouteItem> {
     }
 }
 
-/// `None` for what is no object, an error for one that repeats a member.
-fn parse(value: &RawValue) -> Result<Object<'_>, Option<RouteItem>> {
+/// The reason is `None` for what is no object at all.
+fn parse(value: &RawValue) -> Result<Object<'_>, Option<Reason>> {
     if !value.get().starts_with('{') {
         return Err(None);
     }
     serde_json::from_str(value.get()).map_err(|error| {
-        let reason = Reason::Malformed(format!("the message does not have a known form: {error}"));
-        Some(refused(Dialect::Plain, None, NotRun::new(reason)))
+        Some(Reason::Malformed(format!("the message does not have a known form: {error}")))
     })
+}
+
+/// A refusal of something whose form is not known.
+fn unknown(id: Option<String>, reason: Reason) -> RouteItem {
+    refused(Dialect::Plain, id, NotRun::new(reason))
 }
 
 /// The choices of a completion are alternatives: only the first one counts.
@@ -136,23 +140,22 @@ fn read_items(items: &[&RawValue], finish: Finish) -> Vec<RouteItem> {
                 string(Some(text)).map(|text| read_text(&text, finish)).unwrap_or_default()
             }
             Ok(_) | Err(None) => Vec::new(),
-            Err(Some(error)) => vec![error],
+            Err(Some(reason)) => vec![unknown(None, reason)],
         });
     }
     found
 }
 
 /// An item of a list of calls, where everything must be one.
-fn read_listed(item: &RawValue) -> Option<RouteItem> {
+fn read_listed(item: &RawValue) -> RouteItem {
+    let malformed = |what: &str| Reason::Malformed(what.to_owned());
     match parse(item) {
-        Ok(object) => Some(object.read_call(true).unwrap_or_else(|| {
-            let reason = Reason::Malformed("the call does not name a tool".to_owned());
-            refused(Dialect::Plain, string(object.id), NotRun::new(reason))
-        })),
-        Err(item) => item.or_else(|| {
-            let reason = Reason::Malformed("a call must be a JSON object".to_owned());
-            Some(refused(Dialect::Plain, None, NotRun::new(reason)))
+        Ok(object) => object.read_call(true).unwrap_or_else(|| {
+            unknown(string(object.id), malformed("the call does not name a tool"))
         }),
+        Err(reason) => {
+            unknown(None, reason.unwrap_or_else(|| malformed("a call must be a JSON object")))
+        }
     }
 }
 
@@ -200,7 +203,7 @@ impl Object<'_> {
             _ if self.function.is_some_and(|f| f.get().starts_with('{')) => {
                 let function = match parse(self.function?) {
                     Ok(function) => function,
-                    Err(error) => return error,
+                    Err(reason) => return reason.map(|reason| unknown(id, reason)),
                 };
                 Some(call(Dialect::OpenAi, id, None, string(function.name), function.arguments))
             }

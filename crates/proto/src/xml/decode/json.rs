@@ -38,7 +38,7 @@ pub fn read_arguments(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reas
     if text.is_empty() {
         return RawValue::from_string("{}".to_owned()).map_err(|e| syntax("", &e));
     }
-    let plain = object(text, limits);
+    let plain = read_object(text, limits);
     let Err(Reason::Arguments(_)) = &plain else { return plain };
     match unescape(text) {
         Ok(unescaped) if unescaped != text => {
@@ -46,14 +46,15 @@ pub fn read_arguments(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reas
             if unescaped.is_empty() {
                 read_arguments("", limits)
             } else {
-                object(unescaped, limits)
+                read_object(unescaped, limits)
             }
         }
         _ => plain,
     }
 }
 
-fn object(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reason> {
+/// Reads a JSON object without repeated names, and nothing else.
+pub(in crate::xml) fn read_object(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reason> {
     check(text, limits)?;
     if !text.starts_with('{') {
         let found = match text.as_bytes().first() {
@@ -313,10 +314,10 @@ pub fn read_json_arguments(
         return if text.trim().is_empty() {
             read_arguments("", limits)
         } else {
-            object(text.trim(), limits)
+            read_object(text.trim(), limits)
         };
     }
-    object(value.get(), limits)
+    read_object(value.get(), limits)
 }
 
 fn trimmed(name: Option<String>) -> Option<String> {
