@@ -49,31 +49,34 @@ fn read_text(text: &str, finish: Finish) -> Vec<RouteItem> {
     let mut decoder = Decoder::new(Limits::default());
     decoder.push(text);
     decoder.finish(finish);
-    std::iter::from_fn(|| decoder.next()).filter_map(from_decoded).collect()
+    std::iter::from_fn(|| decoder.next()).filter_map(RouteItem::from_decoded).collect()
 }
 
-fn from_decoded(decoded: Decoded) -> Option<RouteItem> {
-    Some(match decoded {
-        Decoded::Call(call) => RouteItem {
-            dialect: if call.form == Form::Json { Dialect::Plain } else { Dialect::Xml },
-            id: call.id,
-            ask: Ask::Call {
-                server: call.server,
-                tool: call.tool,
-                arguments: call.arguments,
-                form: call.form,
+impl RouteItem {
+    /// What a decoder found, as an item; `None` for text.
+    pub fn from_decoded(decoded: Decoded) -> Option<Self> {
+        Some(match decoded {
+            Decoded::Call(call) => Self {
+                dialect: if call.form == Form::Json { Dialect::Plain } else { Dialect::Xml },
+                id: call.id,
+                ask: Ask::Call {
+                    server: call.server,
+                    tool: call.tool,
+                    arguments: call.arguments,
+                    form: call.form,
+                },
             },
-        },
-        Decoded::Resource { server, uri } => {
-            RouteItem { dialect: Dialect::Xml, id: None, ask: Ask::Resource { server, uri } }
-        }
-        Decoded::NotRun(not_run) => {
-            let plain = not_run.raw.starts_with('{');
-            let dialect = if plain { Dialect::Plain } else { Dialect::Xml };
-            refused(dialect, not_run.id.clone(), not_run)
-        }
-        _ => return None,
-    })
+            Decoded::Resource { server, uri } => {
+                Self { dialect: Dialect::Xml, id: None, ask: Ask::Resource { server, uri } }
+            }
+            Decoded::NotRun(not_run) => {
+                let plain = not_run.raw.starts_with('{');
+                let dialect = if plain { Dialect::Plain } else { Dialect::Xml };
+                refused(dialect, not_run.id.clone(), not_run)
+            }
+            _ => return None,
+        })
+    }
 }
 
 fn refused(dialect: Dialect, id: Option<String>, not_run: NotRun) -> RouteItem {

@@ -47,6 +47,7 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use block::{Block, Step};
 use context::{Fed, Tracker, ends_sentence};
@@ -60,6 +61,7 @@ pub use json::{read_arguments, read_json_arguments};
 const MOST_WAITING: usize = 16;
 
 /// The decoder. See the [module](self).
+#[derive(Debug)]
 pub struct Decoder {
     limits: Limits,
     tracker: Tracker,
@@ -72,12 +74,14 @@ pub struct Decoder {
     /// How many of the queue may be handed out: the rest waits until it is clear
     /// whether it stands inside of a sentence.
     released: Option<usize>,
+    /// What was written for each request that waits, and whether that was shortened.
+    waiting: Vec<(String, bool)>,
     #[cfg(test)]
     work: usize,
 }
 
 /// Where a request begins.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Spot {
     shown: Option<Shown>,
     escaped: bool,
@@ -85,6 +89,7 @@ struct Spot {
 }
 
 /// The request being read.
+#[derive(Debug)]
 struct Active {
     block: Block,
     spot: Spot,
@@ -105,6 +110,7 @@ impl Decoder {
             text: String::new(),
             queue: VecDeque::new(),
             released: None,
+            waiting: Vec::new(),
             #[cfg(test)]
             work: 0,
         }
@@ -250,9 +256,12 @@ impl Decoder {
             self.released.get_or_insert(self.queue.len());
         }
         for decoded in read::requests(&active.block, &self.limits) {
+            if self.released.is_some() && !matches!(decoded, Decoded::NotRun(_)) {
+                self.waiting.push(read::excerpt(&active.block, &self.limits));
+            }
             self.queue.push_back(decoded);
         }
-        if self.released.is_some_and(|released| self.queue.len() > released + MOST_WAITING) {
+        if self.waiting.len() > MOST_WAITING {
             self.release(false);
         }
     }
@@ -333,26 +342,26 @@ impl Decoder {
     /// Lets go of requests that waited for the rest of their line.
     fn release(&mut self, run: bool) {
         let Some(released) = self.released.take() else { return };
+        let mut written = core::mem::take(&mut self.waiting).into_iter();
         if run {
             return;
         }
         for waiting in self.queue.iter_mut().skip(released) {
-            let refused = |id, server, tool, uri| NotRun {
-                id,
-                server,
-                tool,
-                uri,
-                ..NotRun::new(Reason::Shown(Shown::Prose))
-            };
-            *waiting = match core::mem::replace(waiting, Decoded::Text(String::new())) {
+            let mut refused = NotRun::new(Reason::Shown(Shown::Prose));
+            match waiting {
                 Decoded::Call(call) => {
-                    Decoded::NotRun(refused(call.id, call.server, Some(call.tool), None))
+                    refused.id = call.id.take();
+                    refused.server = call.server.take();
+                    refused.tool = Some(core::mem::take(&mut call.tool));
                 }
                 Decoded::Resource { server, uri } => {
-                    Decoded::NotRun(refused(None, server, None, Some(uri)))
+                    refused.server = server.take();
+                    refused.uri = Some(core::mem::take(uri));
                 }
-                other => other,
-            };
+                Decoded::Text(_) | Decoded::NotRun(_) => continue,
+            }
+            (refused.raw, refused.truncated) = written.next().unwrap_or_default();
+            *waiting = Decoded::NotRun(refused);
         }
     }
 }
