@@ -1,2 +1,72 @@
-//! The checks and chores of the workspace.
-fn main() {}
+//! The checks and chores of the workspace: `cargo xtask <task>`.
+//!
+//! Every check that decides over a change is a step of `cargo xtask ci`, so that a
+//! person runs exactly what the build machine runs.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool talks to its user"
+)]
+
+use std::process::ExitCode;
+
+mod bench;
+mod ci;
+mod interop;
+mod licences;
+mod metadata;
+mod process;
+mod setup;
+mod spec;
+mod tidy;
+
+/// What a task gives: a value, or a message for the person who ran it.
+pub(crate) type Result<T> = std::result::Result<T, String>;
+
+const USAGE: &str = "\
+usage: cargo xtask <task>
+
+  ci [--list] [step…]             every check, or only the named steps
+  tidy [--notes]                  what the compiler and clippy do not check: sizes, layers, words
+  licences                        licences, sources and versions of the dependencies
+  interop [--install] [filter…]   the official clients and servers against `carrick`
+  spec                            fetch the public protocol schemas that tests compare with
+  bench [stdio|instructions|http] our echo server beside rmcp and the bare limit
+  setup                           install what the checks need (as root on Debian)
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(task) = arguments.next() else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let arguments: Vec<String> = arguments.collect();
+    let outcome = match task.as_str() {
+        "ci" => ci::run(&arguments),
+        "tidy" => tidy::run(&arguments),
+        "licences" => licences::run(&arguments),
+        "interop" => interop::run(&arguments),
+        "spec" => spec::run(&arguments),
+        "bench" => bench::run(&arguments),
+        "setup" => setup::run(&arguments),
+        _ => Err(format!("no task named {task:?}\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        // A task that has said all there is to say fails with an empty message.
+        Err(message) if message.is_empty() => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Refuses the arguments of a task that takes none.
+pub(crate) fn no_arguments(task: &str, arguments: &[String]) -> Result<()> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(first) => Err(format!("{task} takes no arguments, got {first:?}")),
+    }
+}

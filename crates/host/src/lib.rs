@@ -6,4 +6,7 @@ pub mod config;
 pub mod dialect;
 pub mod matcher;
 pub mod model;
+pub mod permission;
+pub mod registry;
 pub mod trust;
+pub mod turn;

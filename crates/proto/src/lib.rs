@@ -9,6 +9,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod http;
+pub mod method;
+pub mod peer;
 pub mod revision;
 pub mod rpc;
 pub mod sse;

@@ -1,1 +1,26 @@
 //! The JSON-RPC envelope: one scan, spans, edits.
+//!
+//! A message is read once. [`scan`] checks that the bytes are JSON, finds the
+//! members that routing needs and leaves everything else as spans of the
+//! received [`bytes::Bytes`] until somebody asks for a type.
+//!
+//! Follows JSON-RPC 2.0 and `basic/index` of the specification.
+
+mod edit;
+mod id;
+mod json;
+mod message;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use edit::Edits;
+pub use id::Id;
+pub use json::{Json, JsonError, Limits, Span};
+pub(crate) use json::walk;
+pub use message::{Field, Kind, Message, Scanned};
+pub use scan::{ScanError, ScanErrorKind, scan};
+pub use write::{
+    error_response, notification, push_escaped, request, result_response, result_response_with,
+};

@@ -1,1 +1,29 @@
 //! The newest revision's shapes, by feature.
+//!
+//! Typed views for those who need them: messages that only pass through stay
+//! spans ([`crate::rpc`]). Open sets (content kinds, log levels, capabilities)
+//! keep what they do not know.
+
+mod capability;
+mod content;
+mod error;
+mod meta;
+mod prompt;
+mod resource;
+mod tool;
+
+pub use capability::{
+    ClientCapabilities, Implementation, ListCapability, ResourceCapability, ServerCapabilities,
+};
+pub use content::{Annotations, ContentBlock, Role};
+pub use error::RpcError;
+pub use meta::{LogLevel, Progress};
+pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
+pub use resource::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations};
+
+/// Any JSON, kept as the text it came as.
+pub type RawJson = alloc::boxed::Box<serde_json::value::RawValue>;

@@ -1,6 +1,41 @@
-//! Carrick's SDK: Model Context Protocol servers and clients for every revision and transport.
+//! Carrick's SDK: Model Context Protocol servers and clients for every
+//! revision and transport.
+//!
+//! A server is written as functions:
+//!
+//! ```
+//! use carrick::{Server, ToolError, tool, tools};
+//!
+//! /// Adds two numbers.
+//! #[tool]
+//! async fn add(a: i64, #[default(1)] b: i64) -> Result<String, ToolError> {
+//!     a.checked_add(b).map(|sum| sum.to_string()).ok_or(ToolError::new("the sum is too large"))
+//! }
+//!
+//! let server = Server::builder("calculator", "1.0.0").tools(tools![add]).build();
+//! assert_eq!(server.tools().len(), 1);
+//! ```
+//!
+//! and served with [`serve`] over any [`transport::Transport`]. The other side
+//! is [`Client`].
 
+// The macros name the crate by its public name, in its own tests too.
+#[cfg(test)]
+extern crate self as carrick;
+
+pub mod client;
+mod drive;
 pub mod net;
+pub mod server;
 pub mod transport;
 
+pub use carrick_macros::tool;
 pub use carrick_proto as proto;
+pub use carrick_proto::types;
+pub use client::Client;
+pub use drive::{ServeError, ServeOptions, serve, serve_with};
+pub use server::{Args, Context, Server, State, ToolError};
+
+// What the macros name, so that their users need no such dependencies.
+#[doc(hidden)]
+pub use {schemars, serde};

@@ -1,4 +1,122 @@
 //! Transports: how messages travel between a client and a server.
+//!
+//! A transport of your own implements [`Transport`] and nothing else; the
+//! protocol on top of it is driven by [`crate::serve`] and [`crate::Client`].
 
 pub mod child;
 pub mod http;
+mod lines;
+mod memory;
+pub mod stdio;
+
+pub use lines::LineTransport;
+pub use memory::{MemoryTransport, memory};
+
+use bytes::Bytes;
+use carrick_proto::peer::{Head, Lane, LaneEnd};
+use std::io;
+use std::task::{Context, Poll};
+
+/// A message to send.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outgoing {
+    /// The exchange it belongs to; a transport with one stream may ignore it.
+    pub lane: Lane,
+    /// The message: one line of JSON without the line end.
+    pub bytes: Vec<u8>,
+    /// What a client's message is, for transports that mirror it in headers.
+    /// A server's messages have none.
+    pub head: Option<Head>,
+}
+
+impl Outgoing {
+    /// A client's message.
+    pub fn from_client(lane: Lane, bytes: Vec<u8>, head: Head) -> Self {
+        Self { lane, bytes, head: Some(head) }
+    }
+
+    /// A server's message.
+    pub fn from_server(lane: Lane, bytes: Vec<u8>) -> Self {
+        Self { lane, bytes, head: None }
+    }
+}
+
+/// What a transport reports.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A message arrived.
+    Message {
+        /// The exchange it came on.
+        lane: Lane,
+        /// The message.
+        bytes: Bytes,
+    },
+    /// An exchange has ended without more messages to come.
+    LaneEnd {
+        /// Which.
+        lane: Lane,
+        /// How.
+        end: LaneEnd,
+    },
+    /// A message larger than this many bytes arrived and was skipped.
+    Oversize {
+        /// The limit.
+        limit: usize,
+    },
+    /// The connection is over; nothing follows. The text says how it ended.
+    Closed(String),
+}
+
+/// A way for messages to travel, as one end of a connection sees it.
+///
+/// All methods are called by one task. [`Transport::send`] only queues, so
+/// that a slow peer never keeps the reader waiting.
+pub trait Transport: Send {
+    /// The next thing that happened.
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event>;
+
+    /// Queues a message.
+    fn send(&mut self, message: Outgoing);
+
+    /// An answer on this lane is no longer wanted.
+    fn abandon(&mut self, lane: Lane) {
+        let _ = lane;
+    }
+
+    /// Writes what is queued, as far as it goes.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// Bytes that are queued and not yet written.
+    fn queued(&self) -> usize;
+
+    /// Ends the connection in good order after the queue is written.
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        (**self).poll_recv(cx)
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        (**self).send(message);
+    }
+
+    fn abandon(&mut self, lane: Lane) {
+        (**self).abandon(lane);
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        (**self).poll_flush(cx)
+    }
+
+    fn queued(&self) -> usize {
+        (**self).queued()
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        (**self).poll_close(cx)
+    }
+}

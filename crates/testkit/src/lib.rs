@@ -1,1 +1,3 @@
 //! Test peers and fixtures for the workspace.
+
+pub mod fixture;

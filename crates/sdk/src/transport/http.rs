@@ -1,1 +1,21 @@
-//! Streamable HTTP, client and server side.
+//! Streamable HTTP, client and server side, with sessions and without
+//! (`basic/transports/streamable-http`).
+//!
+//! ```no_run
+//! # async fn run(server: carrick::Server) -> std::io::Result<()> {
+//! use carrick::transport::http::{HttpServer, HttpServerOptions};
+//!
+//! let address = ([127, 0, 0, 1], 8000).into();
+//! let http = HttpServer::bind(server, address, HttpServerOptions::default()).await?;
+//! println!("http://{}/mcp", http.local_addr());
+//! http.serve(std::future::pending()).await
+//! # }
+//! ```
+
+mod client;
+mod server;
+
+pub use client::{HttpOptions, HttpTransport, HttpTransportError, Retry};
+pub use server::{HttpServer, HttpServerOptions};
+
+pub use carrick_proto::http::{AccessRules, Hosts};

@@ -1,0 +1,133 @@
+//! Choosing among tools: how well each fits, and whether any does.
+
+use std::ops::Range;
+
+use super::facts::Value;
+use super::fill::{Filled, Task, fill};
+use super::index::{Postings, Tool};
+use super::lexicon::Kind;
+use super::reading::{Explained, Reading};
+use super::{Context, Proposal, Proposals};
+
+/// How many of the best-ranked tools are filled and compared.
+const CANDIDATES: usize = 32;
+/// How many proposals are shown.
+const SHOWN: usize = 3;
+/// The least score of a tool that fits at all.
+const FITS: f64 = 0.45;
+/// What a proposal needs to be run unasked: its score, and its lead.
+const SURE: f64 = 1.0;
+const LEAD: f64 = 0.35;
+
+/// The best proposals for a question.
+pub(super) fn propose(postings: &Postings, question: &str, context: &Context) -> Proposals {
+    let reading = Reading::new(question, Some(&context.now));
+    let mut best: Vec<Proposal> = postings
+        .rank(&reading.clues, CANDIDATES)
+        .into_iter()
+        .filter_map(|ranked| {
+            let tool = postings.tools.get(ranked.tool)?;
+            candidate(postings, &reading, context, ranked.tool, tool)
+        })
+        .collect();
+    best.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.tool.cmp(&b.tool)));
+    best.truncate(SHOWN);
+    let scores: Vec<f64> = best.iter().map(|proposal| proposal.score).collect();
+    for (at, proposal) in best.iter_mut().enumerate() {
+        let next = scores.get(at + 1).copied().unwrap_or(0.0);
+        proposal.margin = proposal.score - next;
+        proposal.confident = at == 0
+            && proposal.complete
+            && proposal.score >= SURE
+            && proposal.margin >= LEAD;
+    }
+    Proposals { best }
+}
+
+fn candidate(
+    postings: &Postings,
+    reading: &Reading,
+    context: &Context,
+    at: usize,
+    tool: &Tool,
+) -> Option<Proposal> {
+    let explained = Explained::new(reading, postings, tool);
+    let task = Task { reading, tool, explained: &explained, context };
+    let filled = fill(task);
+    let score = score(task, &filled);
+    let grounded = explained.topical >= 0.5 || filled.strength >= 0.8;
+    (grounded && score >= FITS).then(|| Proposal {
+        tool: at,
+        complete: filled.missing.is_empty(),
+        arguments: filled.arguments,
+        missing: filled.missing,
+        score,
+        margin: 0.0,
+        confident: false,
+    })
+}
+
+/// What speaks for a tool less what speaks against it.
+fn score(task: Task<'_>, filled: &Filled) -> f64 {
+    let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
+    task.explained.lexical + 0.6 * filled.strength
+        - 0.45 * missing
+        - unused(task, filled)
+        - unexplained(task, filled)
+        - unasked_change(task)
+}
+
+/// Facts that the tool has no use for: a path, a formula.
+fn unused(task: Task<'_>, filled: &Filled) -> f64 {
+    let reading = task.reading;
+    reading
+        .facts
+        .iter()
+        .zip(&filled.used)
+        .filter(|(fact, used)| {
+            !**used && !filled.covers_fact(reading, fact) && !matches!(fact.value, Value::Date(_) | Value::Quoted)
+        })
+        .map(|(fact, _)| fact.strength())
+        .filter(|strength| *strength >= 0.3)
+        .map(|strength| 0.5 * strength)
+        .sum()
+}
+
+/// Words that neither the tool nor its arguments account for.
+fn unexplained(task: Task<'_>, filled: &Filled) -> f64 {
+    const EACH: f64 = 0.2;
+    const MOST: f64 = 1.2;
+    let reading = task.reading;
+    let lost: f64 = reading
+        .units
+        .iter()
+        .enumerate()
+        .filter(|(at, unit)| {
+            unit.kind > Kind::Weak
+                && task.explained.unit(*at) < 0.25
+                && !filled.covers(&unit.tokens)
+                && !is_date(task, &unit.tokens)
+        })
+        .map(|_| EACH)
+        .sum();
+    lost.min(MOST)
+}
+
+/// Days and hours say when a question is asked as often as what it asks for.
+fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
+    let bytes = task.reading.bytes(tokens);
+    task.reading.facts.iter().any(|fact| {
+        matches!(fact.value, Value::Date(_) | Value::Here | Value::LocalZone)
+            && fact.overlaps(&bytes)
+    })
+}
+
+/// A tool that writes, deletes or sends is not guessed: the question must name
+/// what it does.
+fn unasked_change(task: Task<'_>) -> f64 {
+    let changes = &task.tool.changes;
+    let asked = task.reading.units.iter().any(|unit| {
+        unit.concepts.iter().any(|id| changes.contains(id))
+    });
+    if changes.is_empty() || asked { 0.0 } else { 1.5 }
+}

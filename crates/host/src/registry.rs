@@ -1,0 +1,189 @@
+//! The configured servers: connected when needed, side by side, and again
+//! after they die.
+
+mod catalog;
+mod connect;
+mod error;
+mod link;
+#[cfg(test)]
+mod tests;
+
+pub use catalog::{Catalog, ServerTools};
+pub use error::{ServerError, ServerErrorKind};
+
+use crate::config::{Server as Configured, ServerState};
+use carrick::client::{CallOptions, ProgressHandler};
+use carrick::net::HttpClient;
+use carrick::proto::rpc::Json;
+use carrick::transport::child::Environment;
+use carrick::types::{Implementation, Tool};
+use futures_util::future::join_all;
+use link::Link;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes a built-in server: its name and arguments to a server, or why not.
+pub type Builtins =
+    Arc<dyn Fn(&str, &[OsString]) -> Result<carrick::Server, String> + Send + Sync>;
+
+/// Hears what happens to servers outside of calls. It must return at once.
+pub type ServerObserver = Arc<dyn Fn(&str, ServerEvent) + Send + Sync>;
+
+/// Something that happened to a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ServerEvent {
+    /// Being started or reached.
+    Connecting,
+    /// Connected; the text names the server and the revision it speaks.
+    Connected(String),
+    /// The connection is gone; the text says how.
+    Closed(String),
+    /// Printed something on its stdout that is no message (reported once).
+    Noise(String),
+    /// Said something in its log: level and text.
+    Log(String, String),
+    /// Its tool list has changed.
+    ToolsChanged,
+}
+
+/// What connections are made with.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RegistryOptions {
+    /// How this host introduces itself.
+    pub info: Implementation,
+    /// The environment that child servers inherit the allow-listed part of.
+    pub environment: Environment,
+    /// The client that HTTP servers are reached with.
+    pub http: HttpClient,
+    /// The built-in servers.
+    pub builtins: Builtins,
+    /// Time to connect. Default 10 s.
+    pub connect_timeout: Duration,
+    /// Bounds on each call.
+    pub call: CallOptions,
+    /// How long a child may take to end by itself. Default 2 s.
+    pub grace: Duration,
+    /// Folders that a sandboxed or relative launch starts in by default.
+    pub current: PathBuf,
+    /// Hears what happens.
+    pub observer: Option<ServerObserver>,
+}
+
+impl RegistryOptions {
+    /// The defaults.
+    pub fn new(info: Implementation, http: HttpClient, builtins: Builtins) -> Self {
+        Self {
+            info,
+            environment: Environment::new(),
+            http,
+            builtins,
+            connect_timeout: Duration::from_secs(10),
+            call: CallOptions::default(),
+            grace: Duration::from_secs(2),
+            current: PathBuf::from("."),
+            observer: None,
+        }
+    }
+}
+
+/// All servers of one host.
+pub struct Registry {
+    links: BTreeMap<String, Arc<Link>>,
+}
+
+impl Registry {
+    /// Takes the configured servers; connects to none yet.
+    pub fn new(servers: impl IntoIterator<Item = Configured>, options: RegistryOptions) -> Self {
+        let options = Arc::new(options);
+        let link = |server: Configured| {
+            (server.name.clone(), Arc::new(Link::new(server, options.clone())))
+        };
+        Self { links: servers.into_iter().map(link).collect() }
+    }
+
+    /// The servers' names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.links.keys().map(String::as_str)
+    }
+
+    /// What the config says of a server.
+    pub fn configured(&self, name: &str) -> Option<&Configured> {
+        self.links.get(name).map(|link| link.configured())
+    }
+
+    /// Connects to one server, or takes the connection there is.
+    ///
+    /// # Errors
+    /// When it is unknown, may not run, or cannot be reached.
+    pub async fn client(&self, name: &str) -> Result<carrick::Client, ServerError> {
+        self.link(name)?.client().await
+    }
+
+    /// The tools of one server.
+    ///
+    /// # Errors
+    /// When it cannot be reached or does not list them.
+    pub async fn tools(&self, name: &str) -> Result<Arc<Vec<Tool>>, ServerError> {
+        self.link(name)?.tools().await
+    }
+
+    /// The tools of all servers that may run, connected side by side. One that
+    /// cannot be reached is told of and does not keep the others.
+    pub async fn catalog(&self) -> Catalog {
+        let runnable = self.links.iter().filter(|(_, link)| {
+            !matches!(link.configured().state, ServerState::Disabled)
+        });
+        let listed = join_all(runnable.map(|(name, link)| async move {
+            let tools = link.tools().await;
+            (name.clone(), link.description().await, tools)
+        }));
+        Catalog::new(listed.await)
+    }
+
+    /// Calls a tool; the result is as the server wrote it.
+    ///
+    /// # Errors
+    /// When there is no result; the error names the server and, where it died,
+    /// has the end of its stderr.
+    pub async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &[u8],
+        progress: Option<ProgressHandler>,
+    ) -> Result<Json, ServerError> {
+        let link = self.link(server)?;
+        let client = link.client().await?;
+        client
+            .call_tool_raw(tool, arguments, progress)
+            .await
+            .map_err(|error| link.call_failed(&client, error))
+    }
+
+    /// Reads a resource; the result is as the server wrote it.
+    ///
+    /// # Errors
+    /// When it does not exist or the server cannot be reached.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Json, ServerError> {
+        let link = self.link(server)?;
+        let client = link.client().await?;
+        client.read_resource_raw(uri).await.map_err(|error| link.call_failed(&client, error))
+    }
+
+    /// Closes every connection and ends every child server.
+    pub async fn close(&self) {
+        join_all(self.links.values().map(|link| link.close())).await;
+    }
+
+    fn link(&self, name: &str) -> Result<&Arc<Link>, ServerError> {
+        self.links.get(name).ok_or_else(|| {
+            let known = self.links.keys().cloned().collect();
+            ServerError::new(name, ServerErrorKind::Unknown { known })
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! What all servers offer, as it stands.
+
+use super::ServerError;
+use crate::model::names::{ToolNames, ToolRef, UnknownTool};
+use carrick::client::ServerDescription;
+use carrick::types::Tool;
+use std::sync::Arc;
+
+/// The tools of one server.
+pub struct ServerTools {
+    /// The server's name in the config.
+    pub server: String,
+    /// What it said of itself.
+    pub description: Option<ServerDescription>,
+    /// Its tools.
+    pub tools: Arc<Vec<Tool>>,
+}
+
+/// The tools of all servers that could be reached, and why others could not.
+#[non_exhaustive]
+pub struct Catalog {
+    /// Those reached, by name.
+    pub servers: Vec<ServerTools>,
+    /// Those not reached.
+    pub failed: Vec<ServerError>,
+    /// The names that models see.
+    pub names: ToolNames,
+}
+
+/// Names of the host's own tools, which no server's tool may take.
+pub(crate) const OWN_TOOLS: &[&str] = &["read_resource", "get_prompt"];
+
+impl Catalog {
+    pub(super) fn new(
+        listed: Vec<(String, Option<ServerDescription>, Result<Arc<Vec<Tool>>, ServerError>)>,
+    ) -> Self {
+        let (mut servers, mut failed) = (Vec::new(), Vec::new());
+        for (server, description, tools) in listed {
+            match tools {
+                Ok(tools) => servers.push(ServerTools { server, description, tools }),
+                Err(error) => failed.push(error),
+            }
+        }
+        let refs = servers.iter().flat_map(|listed| {
+            listed.tools.iter().map(|tool| ToolRef {
+                server: listed.server.clone(),
+                tool: tool.name.clone(),
+            })
+        });
+        let names = ToolNames::new(refs, OWN_TOOLS);
+        Self { servers, failed, names }
+    }
+
+    /// Every tool with its server's name.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &Tool)> {
+        self.servers
+            .iter()
+            .flat_map(|listed| listed.tools.iter().map(|tool| (listed.server.as_str(), tool)))
+    }
+
+    /// The tool's definition.
+    pub fn find(&self, server: &str, tool: &str) -> Option<&Tool> {
+        self.tools().find(|(s, t)| *s == server && t.name == tool).map(|(_, tool)| tool)
+    }
+
+    /// The tool that somebody means who wrote these names.
+    ///
+    /// # Errors
+    /// When none or several fit; the text says which are near.
+    pub fn resolve(&self, server: Option<&str>, tool: &str) -> Result<&ToolRef, UnknownTool> {
+        let Some(server) = server else { return self.names.resolve(tool) };
+        let exact = ToolRef { server: server.trim().into(), tool: tool.trim().into() };
+        if let Some((found, _)) = self.names.iter().find(|(known, _)| **known == exact) {
+            return Ok(found);
+        }
+        self.names.resolve(&exact.to_string())
+    }
+}

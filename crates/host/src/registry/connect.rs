@@ -1,0 +1,78 @@
+//! Making one connection, by how the server is launched.
+
+use super::{RegistryOptions, ServerErrorKind};
+use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
+use carrick::Client;
+use carrick::client::{ClientConfig, Era, EventHandler};
+use carrick::transport::child::Command;
+use carrick::transport::http::HttpTransport;
+use carrick::transport::memory;
+use std::sync::Arc;
+
+pub(super) async fn connect(
+    server: &Server,
+    options: &RegistryOptions,
+    era: Option<Era>,
+    events: EventHandler,
+) -> Result<Client, ServerErrorKind> {
+    let launch = match &server.state {
+        ServerState::Ready(launch) => launch,
+        ServerState::Disabled => return Err(ServerErrorKind::Disabled),
+        ServerState::Unapproved => return Err(ServerErrorKind::Unapproved),
+        ServerState::Broken(error) => return Err(ServerErrorKind::Config(error.clone())),
+    };
+    let mut config = ClientConfig::new(options.info.clone());
+    config.connect_timeout = options.connect_timeout;
+    config.era = era;
+    let mut call = options.call;
+    if let Some(timeout) = server.timeout {
+        call.timeout = timeout;
+        call.max_total = call.max_total.max(timeout);
+    }
+    let client = match launch {
+        Launch::Child(launch) => {
+            let command = command(launch, options);
+            Client::spawn(&command, config, Some(events), options.grace).await
+        }
+        Launch::Http(launch) => {
+            let transport = http(launch, options)?;
+            Client::connect(transport, config, Some(events)).await
+        }
+        Launch::Builtin { name, args } => {
+            let server = (options.builtins)(name, args).map_err(ServerErrorKind::Builtin)?;
+            let (ours, theirs) = memory();
+            tokio::spawn(async move {
+                if let Err(error) = carrick::serve(&server, theirs).await {
+                    tracing::debug!(%error, "a built-in server's connection ended");
+                }
+            });
+            Client::connect(ours, config, Some(events)).await
+        }
+    };
+    client
+        .map(|client| client.with_options(call))
+        .map_err(|error| ServerErrorKind::Connect(Arc::new(error)))
+}
+
+fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
+    let mut command = Command::new(&launch.command);
+    command.args = launch.args.iter().map(Into::into).collect();
+    command.base = options.environment.clone();
+    for (name, value) in &launch.env {
+        command.env.insert(name, value.expose());
+    }
+    command.cwd = Some(launch.cwd.clone().unwrap_or_else(|| options.current.clone()));
+    command
+}
+
+fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport, ServerErrorKind> {
+    let headers =
+        launch.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
+    HttpTransport::new(
+        options.http.clone(),
+        &launch.url.to_string(),
+        headers,
+        Default::default(),
+    )
+    .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
+}

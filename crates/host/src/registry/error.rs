@@ -1,0 +1,93 @@
+//! Why a server cannot be used, always with its name.
+
+use crate::config::ConfigError;
+use carrick::client::ClientError;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a server cannot be used.
+#[derive(Clone, Debug)]
+pub struct ServerError {
+    server: String,
+    kind: ServerErrorKind,
+}
+
+/// What went wrong with a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ServerErrorKind {
+    /// No server of that name is configured.
+    Unknown {
+        /// The names that are.
+        known: Vec<String>,
+    },
+    /// The config says that it is disabled.
+    Disabled,
+    /// It stands in a project file that nobody has approved.
+    Unapproved,
+    /// Its entry in the config is broken.
+    Config(ConfigError),
+    /// A built-in server refused its arguments.
+    Builtin(String),
+    /// It could not be started or reached.
+    Connect(Arc<ClientError>),
+    /// It was reached, and then a request failed.
+    Request {
+        /// How.
+        error: Arc<ClientError>,
+        /// The end of its stderr, where the error does not have it already.
+        stderr: Option<String>,
+    },
+}
+
+impl ServerError {
+    pub(super) fn new(server: &str, kind: ServerErrorKind) -> Self {
+        Self { server: server.into(), kind }
+    }
+
+    /// The server's name.
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ServerErrorKind {
+        &self.kind
+    }
+
+    /// Whether the server could not be reached at all.
+    pub fn is_unreachable(&self) -> bool {
+        !matches!(self.kind, ServerErrorKind::Request { .. })
+    }
+
+    /// What went wrong, without the server's name.
+    pub fn message(&self) -> String {
+        match &self.kind {
+            ServerErrorKind::Unknown { known } if known.is_empty() => {
+                "no server of that name; none is configured".into()
+            }
+            ServerErrorKind::Unknown { known } => {
+                format!("no server of that name; there are: {}", known.join(", "))
+            }
+            ServerErrorKind::Disabled => "it is disabled in the config".into(),
+            ServerErrorKind::Unapproved => {
+                "it stands in a project's config that has not been approved".into()
+            }
+            ServerErrorKind::Config(error) => error.to_string(),
+            ServerErrorKind::Builtin(error) => error.clone(),
+            ServerErrorKind::Connect(error) => format!("cannot connect: {error}"),
+            ServerErrorKind::Request { error, stderr: None } => error.to_string(),
+            ServerErrorKind::Request { error, stderr: Some(tail) } => {
+                format!("{error}; the end of its stderr:\n{tail}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server {:?}: {}", self.server, self.message())
+    }
+}
+
+impl std::error::Error for ServerError {}

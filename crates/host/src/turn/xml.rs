@@ -1,0 +1,177 @@
+//! A round with a model that asks for tools in text.
+
+use super::calls::Target;
+use super::content::bounded;
+use super::{Event, Round, State, Turn, TurnError, Wanted, outcome, prompt};
+use crate::dialect::{
+    Content, Dialect, Outcome, ServerSummary, Status, ToolSummary, fit, render, teach,
+};
+use crate::model::{Block, Event as Said, Message, Model, Request, Role, StopReason};
+use carrick::proto::xml::decode::{Call, Decoded, Decoder, Finish, Form, Limits, NotRun};
+use futures_util::StreamExt;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// What one block in the text asks for, as it was written.
+struct Asked {
+    server: Option<String>,
+    tool: Option<String>,
+    uri: Option<String>,
+}
+
+/// One answer of the model, taken apart.
+#[derive(Default)]
+struct Heard {
+    /// All of it, blocks included.
+    raw: String,
+    /// What stands outside of blocks.
+    text: String,
+    asked: Vec<(Asked, Wanted)>,
+    stop: Option<StopReason>,
+}
+
+impl Turn<'_> {
+    pub(super) async fn xml_round(
+        &self,
+        model: &Arc<dyn Model>,
+        state: &mut State,
+    ) -> Result<Round, TurnError> {
+        let request = Request::new(prompt::taught(&self.lesson()), state.messages.clone());
+        let heard = self.hear(model, &request, state).await?;
+        if heard.asked.is_empty() {
+            let stop = heard.stop.unwrap_or(StopReason::End);
+            return Ok(Round::Answered { text: heard.text, stop });
+        }
+        state.push(Role::Assistant, vec![Block::Text(heard.raw)]);
+        let (asked, wanted): (Vec<_>, Vec<_>) = heard.asked.into_iter().unzip();
+        let done = self.run(state, wanted).await?;
+        let outcomes: Vec<Outcome> = asked
+            .into_iter()
+            .zip(done)
+            .map(|(asked, done)| {
+                let status = if done.ran { Status::Success } else { Status::NotRun };
+                let Asked { server, tool, uri } = asked;
+                let mut outcome = outcome(None, server, tool, uri, status, done.received);
+                for content in &mut outcome.content {
+                    if let Content::Text(text) = content {
+                        *text = bounded(std::mem::take(text), self.limits.shown);
+                    }
+                }
+                outcome
+            })
+            .collect();
+        state.messages.push(Message::user(render(Dialect::Xml, &outcomes)));
+        Ok(Round::Called)
+    }
+
+    fn lesson(&self) -> String {
+        let servers: Vec<ServerSummary> = self
+            .catalog
+            .servers
+            .iter()
+            .map(|server| ServerSummary {
+                name: server.server.clone(),
+                instructions: prompt::instructions(server).unwrap_or_default(),
+            })
+            .collect();
+        let tools: Vec<ToolSummary> = self
+            .catalog
+            .tools()
+            .map(|(server, tool)| ToolSummary {
+                server: server.into(),
+                name: tool.name.clone(),
+                description: tool.description.clone().unwrap_or_default(),
+                input_schema: tool.input_schema.get().into(),
+            })
+            .collect();
+        teach(&servers, &tools, &[])
+    }
+
+    async fn hear(
+        &self,
+        model: &Arc<dyn Model>,
+        request: &Request,
+        state: &mut State,
+    ) -> Result<Heard, TurnError> {
+        let mut heard = Heard::default();
+        let mut decoder = Decoder::new(Limits::default());
+        let mut stream = model.stream(request);
+        while let Some(said) = stream.next().await {
+            match said? {
+                Said::Text(text) => {
+                    heard.raw.push_str(&text);
+                    decoder.push(&text);
+                    self.take(&mut decoder, &mut heard, state);
+                }
+                Said::Usage(usage) => state.add(usage),
+                Said::Stop(stop) => heard.stop = Some(stop),
+                _ => {}
+            }
+        }
+        let cut = matches!(heard.stop, Some(StopReason::MaxTokens));
+        decoder.finish(if cut { Finish::Cut } else { Finish::Ended });
+        self.take(&mut decoder, &mut heard, state);
+        Ok(heard)
+    }
+
+    fn take(&self, decoder: &mut Decoder, heard: &mut Heard, state: &State) {
+        while let Some(decoded) = decoder.next() {
+            let id = format!("call_{}", state.calls as usize + heard.asked.len() + 1);
+            match decoded {
+                Decoded::Text(text) => {
+                    heard.text.push_str(&text);
+                    self.frontend.event(&Event::Text { text });
+                }
+                Decoded::Call(call) => heard.asked.push(self.call_asked(id, call)),
+                Decoded::Resource { server, uri } => {
+                    heard.asked.push(self.resource_asked(id, server, uri));
+                }
+                Decoded::NotRun(refused) => heard.asked.push(refused_asked(id, refused)),
+                _ => {}
+            }
+        }
+    }
+
+    fn call_asked(&self, id: String, call: Call) -> (Asked, Wanted) {
+        let target = self.catalog.resolve(call.server.as_deref(), &call.tool);
+        let arguments = match (&target, call.form) {
+            (Ok(tool), Form::Function) => match self.catalog.find(&tool.server, &tool.tool) {
+                Some(tool) => fit(&call.arguments, tool.input_schema.get()),
+                None => call.arguments,
+            },
+            _ => call.arguments,
+        };
+        let target = match target {
+            Ok(tool) => Ok(Target::Tool(tool.clone())),
+            Err(unknown) => Err(format!("not run: {unknown}")),
+        };
+        let asked = Asked { server: call.server, tool: Some(call.tool), uri: None };
+        (asked, Wanted { id, target, arguments })
+    }
+
+    fn resource_asked(&self, id: String, server: Option<String>, uri: String) -> (Asked, Wanted) {
+        let names: Vec<&str> = self.catalog.servers.iter().map(|s| s.server.as_str()).collect();
+        let target = match &server {
+            Some(server) if names.contains(&server.as_str()) => {
+                Ok(Target::Resource { server: server.clone(), uri: uri.clone() })
+            }
+            Some(server) => Err(format!(
+                "not run: there is no server {server:?}; there are {}",
+                names.join(", ")
+            )),
+            None => Err("not run: name the server in <server_name>".to_owned()),
+        };
+        let asked = Asked { server, tool: None, uri: Some(uri) };
+        (asked, Wanted { id, target, arguments: nothing() })
+    }
+}
+
+fn refused_asked(id: String, refused: NotRun) -> (Asked, Wanted) {
+    let target = Err(refused.to_string());
+    let asked = Asked { server: refused.server, tool: refused.tool, uri: refused.uri };
+    (asked, Wanted { id, target, arguments: nothing() })
+}
+
+fn nothing() -> Box<RawValue> {
+    RawValue::from_string("{}".into()).unwrap_or_default()
+}

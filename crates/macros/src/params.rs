@@ -1,0 +1,144 @@
+//! The parameters of a tool function.
+
+use crate::tool::docs;
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Attribute, Error, Expr, FnArg, Ident, Meta, Pat, Result, Signature, Type};
+
+pub(crate) struct Params {
+    pub(crate) list: Vec<Param>,
+}
+
+pub(crate) enum Param {
+    Extractor(Type),
+    Plain(Box<Plain>),
+}
+
+/// A parameter that becomes a property of the input schema.
+pub(crate) struct Plain {
+    pub(crate) ident: Ident,
+    ty: Type,
+    description: Option<String>,
+    default: Option<Default>,
+}
+
+enum Default {
+    OfType,
+    Value(Expr),
+}
+
+impl Params {
+    /// Reads the parameters and takes our attributes off them.
+    pub(crate) fn take(signature: &mut Signature) -> Result<Self> {
+        let mut list = Vec::new();
+        for input in &mut signature.inputs {
+            let FnArg::Typed(param) = input else {
+                return Err(Error::new_spanned(input, "a tool is a free function: share state \
+                    with State<T> instead of self"));
+            };
+            let description = docs(&param.attrs);
+            let default = take_default(&mut param.attrs)?;
+            param.attrs.retain(|a| !a.path().is_ident("doc"));
+            if is_extractor(&param.ty) {
+                if default.is_some() {
+                    return Err(Error::new_spanned(param, "an extractor has no default"));
+                }
+                list.push(Param::Extractor((*param.ty).clone()));
+                continue;
+            }
+            let Pat::Ident(name) = &*param.pat else {
+                return Err(Error::new_spanned(&param.pat, "a parameter needs a plain name: it \
+                    becomes a property of the input schema"));
+            };
+            let ident = name.ident.clone();
+            let ty = (*param.ty).clone();
+            list.push(Param::Plain(Box::new(Plain { ident, ty, description, default })));
+        }
+        let args = list.iter().any(|p| matches!(p, Param::Extractor(ty) if last(ty) == "Args"));
+        let params = Self { list };
+        if args && params.has_plain() {
+            return Err(Error::new_spanned(&signature.inputs, "take either Args<T> or plain \
+                parameters, not both: each would be the whole of the arguments"));
+        }
+        Ok(params)
+    }
+
+    pub(crate) fn has_plain(&self) -> bool {
+        self.plain().next().is_some()
+    }
+
+    /// The plain parameters as one type that is read from the arguments.
+    pub(crate) fn arguments_struct(&self) -> TokenStream {
+        let fields = self.plain().map(Plain::field);
+        if !self.has_plain() {
+            return TokenStream::new();
+        }
+        quote! {
+            #[derive(::carrick::serde::Deserialize, ::carrick::schemars::JsonSchema)]
+            #[serde(crate = "::carrick::serde", deny_unknown_fields)]
+            #[schemars(crate = "::carrick::schemars")]
+            struct Arguments { #(#fields),* }
+        }
+    }
+
+    pub(crate) fn default_functions(&self) -> TokenStream {
+        let functions = self.plain().filter_map(|plain| {
+            let Some(Default::Value(value)) = &plain.default else { return None };
+            let (name, ty) = (plain.default_name(), &plain.ty);
+            Some(quote! { fn #name() -> #ty { #value } })
+        });
+        quote! { #(#functions)* }
+    }
+
+    fn plain(&self) -> impl Iterator<Item = &Plain> {
+        self.list.iter().filter_map(|param| match param {
+            Param::Plain(plain) => Some(&**plain),
+            Param::Extractor(_) => None,
+        })
+    }
+}
+
+impl Plain {
+    fn field(&self) -> TokenStream {
+        let (ident, ty) = (&self.ident, &self.ty);
+        let description = self.description.iter().map(|text| quote! { #[doc = #text] });
+        let default = match &self.default {
+            None => quote! {},
+            Some(Default::OfType) => quote! { #[serde(default)] },
+            Some(Default::Value(_)) => {
+                let function = self.default_name().to_string();
+                quote! { #[serde(default = #function)] }
+            }
+        };
+        quote! { #(#description)* #default #ident: #ty }
+    }
+
+    fn default_name(&self) -> Ident {
+        format_ident!("default_{}", self.ident)
+    }
+}
+
+fn take_default(attributes: &mut Vec<Attribute>) -> Result<Option<Default>> {
+    let Some(at) = attributes.iter().position(|a| a.path().is_ident("default")) else {
+        return Ok(None);
+    };
+    match attributes.remove(at).meta {
+        Meta::Path(_) => Ok(Some(Default::OfType)),
+        Meta::List(list) => Ok(Some(Default::Value(list.parse_args()?))),
+        Meta::NameValue(pair) => Ok(Some(Default::Value(pair.value))),
+    }
+}
+
+fn is_extractor(ty: &Type) -> bool {
+    matches!(last(ty).as_str(), "Args" | "State" | "Context")
+}
+
+/// The last name of a type's path.
+fn last(ty: &Type) -> String {
+    match ty {
+        Type::Path(path) => {
+            path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,148 @@
+//! `#[tool]`.
+
+use crate::params::{Param, Params};
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, Expr, ExprLit, ItemFn, Lit, Meta, Result, Token};
+
+pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
+    let options = Options::parse(options)?;
+    let mut function: ItemFn = syn::parse2(function)?;
+    if function.sig.asyncness.is_none() {
+        return Err(Error::new(function.sig.fn_token.span, "a tool is an async function"));
+    }
+    if !function.sig.generics.params.is_empty() {
+        return Err(Error::new(function.sig.generics.span(), "a tool cannot be generic"));
+    }
+    let params = Params::take(&mut function.sig)?;
+    let definition = definition(&options, &function, &params);
+    Ok(quote! { #function #definition })
+}
+
+#[derive(Default)]
+struct Options {
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+}
+
+impl Options {
+    fn parse(tokens: TokenStream) -> Result<Self> {
+        let mut options = Self::default();
+        for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
+            let name = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
+            match name.as_str() {
+                "name" => options.name = Some(text(&meta)?),
+                "title" => options.title = Some(text(&meta)?),
+                "description" => options.description = Some(text(&meta)?),
+                "read_only" => options.read_only = flag(&meta)?,
+                "destructive" => options.destructive = flag(&meta)?,
+                "idempotent" => options.idempotent = flag(&meta)?,
+                _ => {
+                    return Err(Error::new(
+                        meta.span(),
+                        "unknown option: expected name, title, description, read_only, \
+                         destructive or idempotent",
+                    ));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn text(meta: &Meta) -> Result<String> {
+    match &meta.require_name_value()?.value {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.value()),
+        other => Err(Error::new(other.span(), "expected a string")),
+    }
+}
+
+fn flag(meta: &Meta) -> Result<bool> {
+    meta.require_path_only().map(|_| true)
+}
+
+/// The text of doc comments, one paragraph a line run.
+pub(crate) fn docs(attributes: &[Attribute]) -> Option<String> {
+    let mut lines = Vec::new();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
+        if let Meta::NameValue(pair) = &attribute.meta
+            && let Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) = &pair.value
+        {
+            lines.push(line.value().trim().to_owned());
+        }
+    }
+    let text = lines.join("\n").trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+fn definition(options: &Options, function: &ItemFn, params: &Params) -> TokenStream {
+    let ident = &function.sig.ident;
+    let vis = &function.vis;
+    let name = options.name.clone().unwrap_or_else(|| {
+        let name = ident.to_string();
+        name.trim_start_matches("r#").to_owned()
+    });
+    let mut steps = TokenStream::new();
+    if let Some(text) = options.description.clone().or_else(|| docs(&function.attrs)) {
+        steps.extend(quote! { .description(#text) });
+    }
+    if let Some(text) = &options.title {
+        steps.extend(quote! { .title(#text) });
+    }
+    if options.read_only {
+        steps.extend(quote! { .read_only() });
+    }
+    if options.destructive {
+        let idempotent = options.idempotent;
+        steps.extend(quote! { .destructive(#idempotent) });
+    }
+    let arguments = params.arguments_struct();
+    let defaults = params.default_functions();
+    let handler = handler(ident, params);
+    quote! {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_docs)]
+        #vis struct #ident {}
+
+        #[allow(clippy::unused_async)]
+        const _: () = {
+            #arguments
+            #defaults
+            impl ::carrick::server::DefinedTool for #ident {
+                fn tool() -> ::carrick::server::Tool {
+                    ::carrick::server::Tool::new(#name, #handler) #steps
+                }
+            }
+        };
+    }
+}
+
+/// A closure of extractors that calls the function.
+fn handler(ident: &syn::Ident, params: &Params) -> TokenStream {
+    let mut takes = Vec::new();
+    let mut gives = Vec::new();
+    for (at, param) in params.list.iter().enumerate() {
+        match param {
+            Param::Extractor(ty) => {
+                let var = format_ident!("extractor_{at}");
+                takes.push(quote! { #var: #ty });
+                gives.push(quote! { #var });
+            }
+            Param::Plain(plain) => {
+                let field = &plain.ident;
+                gives.push(quote! { arguments.#field });
+            }
+        }
+    }
+    if params.has_plain() {
+        takes.insert(0, quote! { ::carrick::Args(arguments): ::carrick::Args<Arguments> });
+    }
+    quote! { |#(#takes),*| #ident(#(#gives),*) }
+}

@@ -1,0 +1,30 @@
+//! Client and server engines: conversations without IO.
+//!
+//! Both have the same surface. Bytes that arrived go in by `handle_input`,
+//! what to do comes out of `poll_output` until it returns none; only then
+//! [`ClientPeer::poll_timeout`] is worth asking. Time is an argument: the
+//! driver passes how long ago it started.
+
+mod client;
+mod client_start;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::{
+    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head, LaneEnd,
+    ServerDescription,
+};
+pub use server::{Call, CallKey, Identity, Outcome, ServerOutput, ServerPeer};
+
+/// Which exchange of the transport a message belongs to.
+///
+/// Over stdio there is one: the connection. Over HTTP each POST is an exchange
+/// of its own, and the standalone GET stream is the connection's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// The connection itself.
+    Connection,
+    /// One exchange, numbered by whoever opened it.
+    Exchange(u64),
+}

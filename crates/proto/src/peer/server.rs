@@ -1,0 +1,589 @@
+//! The server's half of a connection, for both lifecycles.
+
+use super::Lane;
+use crate::method::Method;
+use crate::revision::{Direction, Lifecycle, Part, Revision, method_row, translate};
+use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
+use crate::types::{Implementation, LogLevel, RpcError, ServerCapabilities};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use bytes::Bytes;
+use serde::Serialize;
+
+/// Who the server is, with the parts of its answers that never change rendered.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Members of a result after `protocolVersion`.
+    initialize: Vec<u8>,
+    /// The result of `server/discover`, but for what every result carries.
+    discover: Vec<u8>,
+    /// What every modern result carries in front.
+    complete: Vec<u8>,
+    /// The same when the result has a `_meta` of its own.
+    complete_bare: &'static [u8],
+    logging: bool,
+}
+
+impl Identity {
+    /// Renders what the server says of itself.
+    ///
+    /// # Errors
+    /// When a capability cannot be written as JSON.
+    pub fn new(
+        info: &Implementation,
+        capabilities: &ServerCapabilities,
+        instructions: Option<&str>,
+    ) -> Result<Self, serde_json::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialize<'a> {
+            capabilities: &'a ServerCapabilities,
+            server_info: &'a Implementation,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            instructions: Option<&'a str>,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Discover<'a> {
+            supported_versions: Vec<&'static str>,
+            capabilities: &'a ServerCapabilities,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            instructions: Option<&'a str>,
+            ttl_ms: u64,
+            cache_scope: &'static str,
+        }
+        let initialize = Initialize { capabilities, server_info: info, instructions };
+        let discover = Discover {
+            supported_versions: supported(),
+            capabilities,
+            instructions,
+            ttl_ms: 0,
+            cache_scope: "private",
+        };
+        let mut complete = br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
+        complete.extend(serde_json::to_vec(info)?);
+        complete.push(b'}');
+        Ok(Self {
+            initialize: serde_json::to_vec(&initialize)?,
+            discover: serde_json::to_vec(&discover)?,
+            complete,
+            complete_bare: br#""resultType":"complete""#,
+            logging: capabilities.logging.is_some(),
+        })
+    }
+}
+
+fn supported() -> Vec<&'static str> {
+    Revision::ALL.iter().rev().map(|r| r.date()).collect()
+}
+
+/// Names a request that the application is to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallKey {
+    slot: u32,
+    /// Tells a slot's calls apart, so that a late answer meets no other call.
+    turn: u32,
+}
+
+/// A request for the application.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// What to answer it by.
+    pub key: CallKey,
+    /// The revision it is made in.
+    pub revision: Revision,
+    /// The request itself.
+    pub message: Message,
+    /// Whether progress was asked for.
+    pub wants_progress: bool,
+}
+
+/// What the application answers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A result in the newest revision's shape, without `resultType`.
+    Result {
+        /// A JSON object.
+        body: Vec<u8>,
+        /// Whether it has a `_meta` of its own.
+        has_meta: bool,
+    },
+    /// An error.
+    Error(RpcError),
+}
+
+/// What the driver has to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServerOutput {
+    /// Send this message.
+    Send {
+        /// Where.
+        lane: Lane,
+        /// The message, without a line end.
+        bytes: Vec<u8>,
+        /// Whether it is the response that its exchange waits for.
+        last: bool,
+        /// The code, of an error response.
+        error: Option<i64>,
+    },
+    /// Let the application answer this.
+    Call(Call),
+    /// Stop working on this; its answer will not be sent.
+    Cancel(CallKey),
+    /// Something came that has no answer and no effect: worth a log line.
+    Ignored(String),
+}
+
+struct Active {
+    id: Id,
+    lane: Lane,
+    method: Method,
+    revision: Revision,
+    progress_token: Option<Id>,
+    /// The least severe log level to send, if any.
+    log: Option<LogLevel>,
+}
+
+struct Slot {
+    turn: u32,
+    active: Option<Active>,
+}
+
+struct Session {
+    revision: Revision,
+    ready: bool,
+    log: LogLevel,
+}
+
+/// The server's half of one connection (stdio), one session (legacy HTTP) or
+/// one request (modern HTTP).
+pub struct ServerPeer {
+    identity: Arc<Identity>,
+    limits: Limits,
+    session: Option<Session>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    ids: BTreeMap<Id, u32>,
+    out: VecDeque<ServerOutput>,
+}
+
+impl ServerPeer {
+    /// A peer that has heard nothing yet.
+    pub fn new(identity: Arc<Identity>, limits: Limits) -> Self {
+        Self {
+            identity,
+            limits,
+            session: None,
+            slots: Vec::new(),
+            free: Vec::new(),
+            ids: BTreeMap::new(),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// The revision of the session, once there is one.
+    pub fn session(&self) -> Option<Revision> {
+        self.session.as_ref().map(|s| s.revision)
+    }
+
+    /// Requests that wait for the application.
+    pub fn in_flight(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Takes one frame.
+    pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
+        match rpc::scan(bytes, self.limits) {
+            Ok(Scanned::One(message)) => self.handle_message(lane, message),
+            Ok(Scanned::Batch(_)) => {
+                let error = RpcError::new(
+                    RpcError::INVALID_REQUEST,
+                    "batches are not part of this protocol revision: send one message at a time",
+                );
+                self.fail(lane, None, &error);
+            }
+            Err(error) => self.handle_bad(lane, error),
+        }
+    }
+
+    /// Takes one message that has been scanned already.
+    pub fn handle_message(&mut self, lane: Lane, message: Message) {
+        match message.kind() {
+            Kind::Request => {
+                if let Err((id, error)) = self.request(lane, message) {
+                    self.fail(lane, Some(&id), &error);
+                }
+            }
+            Kind::Notification => self.notification(&message),
+            Kind::Result | Kind::Error => {
+                self.out.push_back(ServerOutput::Ignored("a response to no request".into()));
+            }
+        }
+    }
+
+    /// What to do next, until there is nothing.
+    pub fn poll_output(&mut self) -> Option<ServerOutput> {
+        self.out.pop_front()
+    }
+
+    /// Answers a call; without effect when it was cancelled meanwhile.
+    pub fn respond(&mut self, key: CallKey, outcome: Outcome) {
+        let Some(call) = self.take(key) else { return };
+        let (lane, id) = (call.lane, call.id);
+        match outcome {
+            Outcome::Error(error) => self.fail(lane, Some(&id), &error),
+            Outcome::Result { body, has_meta } => {
+                match self.shape(call.revision, call.method, body, has_meta, &id) {
+                    Ok(bytes) => self.send(lane, bytes),
+                    Err(error) => self.fail(lane, Some(&id), &error),
+                }
+            }
+        }
+    }
+
+    /// Reports how far a call is, if its sender asked for that.
+    pub fn progress(&mut self, key: CallKey, done: f64, total: Option<f64>, text: Option<&str>) {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            progress: Number,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            total: Option<Number>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            message: Option<&'a str>,
+        }
+        let Some(call) = self.active(key) else { return };
+        let Some(token) = &call.progress_token else { return };
+        let body = Body { progress: Number(done), total: total.map(Number), message: text };
+        let Ok(body) = serde_json::to_vec(&body) else { return };
+        let mut params = br#"{"progressToken":"#.to_vec();
+        token.write(&mut params);
+        params.push(b',');
+        params.extend_from_slice(&body[1..]);
+        let lane = call.lane;
+        self.notify(lane, Method::Progress, &params);
+    }
+
+    /// Sends a log message on behalf of a call, if its sender wants that level.
+    pub fn log(&mut self, key: CallKey, level: LogLevel, logger: Option<&str>, data: &[u8]) {
+        let Some(call) = self.active(key) else { return };
+        if call.log.is_none_or(|least| level < least) {
+            return;
+        }
+        let lane = call.lane;
+        let mut params = format!("{{\"level\":\"{}\"", level.name()).into_bytes();
+        if let Some(logger) = logger {
+            params.extend_from_slice(br#","logger":""#);
+            rpc::push_escaped(&mut params, logger);
+            params.push(b'"');
+        }
+        params.extend_from_slice(br#","data":"#);
+        params.extend_from_slice(data);
+        params.push(b'}');
+        self.notify(lane, Method::Message, &params);
+    }
+
+    /// Gives up every call of a lane that has gone.
+    pub fn drop_lane(&mut self, lane: Lane) {
+        let gone = |slot: &Slot| slot.active.as_ref().is_some_and(|a| a.lane == lane);
+        let keys: Vec<CallKey> = (0u32..)
+            .zip(&self.slots)
+            .filter(|(_, slot)| gone(slot))
+            .map(|(at, slot)| CallKey { slot: at, turn: slot.turn })
+            .collect();
+        for key in keys {
+            self.take(key);
+            self.out.push_back(ServerOutput::Cancel(key));
+        }
+    }
+
+    fn handle_bad(&mut self, lane: Lane, error: ScanError) {
+        if error.is_response {
+            self.out.push_back(ServerOutput::Ignored(format!("a broken response: {error}")));
+            return;
+        }
+        let answer = RpcError::new(error.kind.code(), error.kind.to_string());
+        self.fail(lane, error.id.as_ref(), &answer);
+    }
+
+    fn request(&mut self, lane: Lane, message: Message) -> Result<(), (Id, RpcError)> {
+        let Some(id) = message.id().cloned() else { return Ok(()) };
+        if self.ids.contains_key(&id) {
+            let error = RpcError::new(
+                RpcError::INVALID_REQUEST,
+                format!("id {id} belongs to a request that is still running"),
+            );
+            return Err((id, error));
+        }
+        let revision = match self.revision_of(&message) {
+            Ok(revision) => revision,
+            Err(error) => return Err((id, error)),
+        };
+        let method = message.method();
+        let row = method_row(method);
+        let offered = row.is_some_and(|row| {
+            row.is_request && row.direction != Direction::FromServer && row.exists_in(revision)
+        });
+        if !offered && method != Method::Unknown {
+            return Err((id, method_not_found(&message)));
+        }
+        match method {
+            Method::Initialize => return self.initialize(lane, &message, id),
+            Method::ServerDiscover => {
+                let body = self.identity.discover.clone();
+                match self.shape(revision, method, body, false, &id) {
+                    Ok(bytes) => self.send(lane, bytes),
+                    Err(error) => return Err((id, error)),
+                }
+            }
+            Method::Ping => self.reply(lane, &id, b"{}"),
+            Method::LoggingSetLevel if self.identity.logging => {
+                return self.set_level(lane, &message, id);
+            }
+            _ => self.call(lane, message, revision, id),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, lane: Lane, message: Message, revision: Revision, id: Id) {
+        let modern = revision.rules().lifecycle == Lifecycle::PerRequest;
+        let log = if modern {
+            message.text(Field::MetaLogLevel).and_then(|name| LogLevel::from_name(&name))
+        } else {
+            self.session.as_ref().map(|s| s.log)
+        };
+        let active = Active {
+            id: id.clone(),
+            lane,
+            method: message.method(),
+            revision,
+            progress_token: message.id_at(Field::MetaProgressToken),
+            log,
+        };
+        let wants_progress = active.progress_token.is_some();
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(Slot { turn: 0, active: None });
+                self.slots.len() as u32 - 1
+            }
+        };
+        let place = &mut self.slots[slot as usize];
+        place.active = Some(active);
+        let key = CallKey { slot, turn: place.turn };
+        self.ids.insert(id, slot);
+        self.out.push_back(ServerOutput::Call(Call { key, revision, message, wants_progress }));
+    }
+
+    /// Which revision a request is made in, by what it says or by the session.
+    fn revision_of(&self, message: &Message) -> Result<Revision, RpcError> {
+        if message.field(Field::MetaProtocolVersion).is_some() {
+            return modern_revision(message);
+        }
+        if message.method() == Method::Initialize {
+            return Ok(Revision::NEWEST_HANDSHAKE);
+        }
+        if let Some(session) = &self.session {
+            let early = matches!(message.method(), Method::Ping | Method::LoggingSetLevel);
+            if session.ready || early {
+                return Ok(session.revision);
+            }
+            return Err(RpcError::new(
+                RpcError::INVALID_REQUEST,
+                "the session is not ready: send notifications/initialized first",
+            ));
+        }
+        if message.method() == Method::Ping {
+            return Ok(Revision::NEWEST_HANDSHAKE);
+        }
+        Err(RpcError::invalid_params(format!(
+            "no protocol version: send initialize first, or put {} into _meta; \
+             this server speaks {}",
+            "io.modelcontextprotocol/protocolVersion",
+            supported().join(", "),
+        )))
+    }
+
+    fn initialize(&mut self, lane: Lane, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
+        if self.session.is_some() {
+            let error = RpcError::new(
+                RpcError::INVALID_REQUEST,
+                "this session is initialized already; open another connection instead",
+            );
+            return Err((id, error));
+        }
+        let Some(asked) = message.text(Field::ProtocolVersion) else {
+            let error = RpcError::invalid_params("initialize needs params.protocolVersion");
+            return Err((id, error));
+        };
+        let revision = Revision::from_date(&asked)
+            .filter(|r| r.is_legacy())
+            .unwrap_or(Revision::NEWEST_HANDSHAKE);
+        self.session = Some(Session { revision, ready: false, log: LogLevel::Info });
+        let version = format!("\"protocolVersion\":\"{revision}\"");
+        let mut out = Vec::new();
+        rpc::result_response_with(&mut out, &id, &self.identity.initialize, version.as_bytes());
+        self.send(lane, out);
+        Ok(())
+    }
+
+    fn set_level(&mut self, lane: Lane, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
+        let level = message.text(Field::Level).and_then(|name| LogLevel::from_name(&name));
+        let (Some(session), Some(level)) = (&mut self.session, level) else {
+            return Err((id, RpcError::invalid_params("params.level is not a log level")));
+        };
+        session.log = level;
+        self.reply(lane, &id, b"{}");
+        Ok(())
+    }
+
+    fn notification(&mut self, message: &Message) {
+        match message.method() {
+            Method::Initialized => {
+                if let Some(session) = &mut self.session {
+                    session.ready = true;
+                }
+            }
+            Method::Cancelled => self.cancelled(message),
+            // Roots are not used yet; the newest state is asked for when needed.
+            Method::RootsListChanged => {}
+            _ => self.out.push_back(ServerOutput::Ignored(format!(
+                "an unknown notification: {}",
+                message.method_name()
+            ))),
+        }
+    }
+
+    fn cancelled(&mut self, message: &Message) {
+        let key = message.id_at(Field::RequestId).and_then(|id| {
+            let slot = *self.ids.get(&id)?;
+            Some(CallKey { slot, turn: self.slots[slot as usize].turn })
+        });
+        // An unknown id is normal: the answer may be on its way already.
+        if let Some(key) = key {
+            self.take(key);
+            self.out.push_back(ServerOutput::Cancel(key));
+        }
+    }
+
+    fn active(&self, key: CallKey) -> Option<&Active> {
+        let slot = self.slots.get(key.slot as usize)?;
+        (slot.turn == key.turn).then_some(slot.active.as_ref()).flatten()
+    }
+
+    fn take(&mut self, key: CallKey) -> Option<Active> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        if slot.turn != key.turn {
+            return None;
+        }
+        let active = slot.active.take()?;
+        slot.turn = slot.turn.wrapping_add(1);
+        self.free.push(key.slot);
+        self.ids.remove(&active.id);
+        Some(active)
+    }
+
+    /// Wraps a result in the shape of its revision.
+    fn shape(
+        &self,
+        revision: Revision,
+        method: Method,
+        body: Vec<u8>,
+        has_meta: bool,
+        id: &Id,
+    ) -> Result<Vec<u8>, RpcError> {
+        let rules = revision.rules();
+        let mut out = Vec::with_capacity(body.len() + self.identity.complete.len() + 64);
+        if rules.result_type {
+            let members = if has_meta || !rules.server_info_in_meta {
+                self.identity.complete_bare
+            } else {
+                &self.identity.complete
+            };
+            rpc::result_response_with(&mut out, id, &body, members);
+        } else if method_row(method).is_some_and(|row| row.cacheable) {
+            let internal = |e: &dyn core::fmt::Display| RpcError::internal(e.to_string());
+            let json = Json::parse(body.into(), self.limits).map_err(|e| internal(&e))?;
+            let part = Part::Result(method);
+            let (json, _) =
+                translate(json, part, Revision::NEWEST, revision).map_err(|e| internal(&e))?;
+            rpc::result_response(&mut out, id, json.as_bytes());
+        } else {
+            rpc::result_response(&mut out, id, &body);
+        }
+        Ok(out)
+    }
+
+    fn reply(&mut self, lane: Lane, id: &Id, result: &[u8]) {
+        let mut out = Vec::new();
+        rpc::result_response(&mut out, id, result);
+        self.send(lane, out);
+    }
+
+    fn send(&mut self, lane: Lane, bytes: Vec<u8>) {
+        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error: None });
+    }
+
+    fn notify(&mut self, lane: Lane, method: Method, params: &[u8]) {
+        let mut bytes = Vec::new();
+        rpc::notification(&mut bytes, method.name(), params);
+        self.out.push_back(ServerOutput::Send { lane, bytes, last: false, error: None });
+    }
+
+    fn fail(&mut self, lane: Lane, id: Option<&Id>, error: &RpcError) {
+        let mut bytes = Vec::new();
+        let data = error.data.as_ref().map(|raw| raw.get().as_bytes());
+        rpc::error_response(&mut bytes, id, error.code, &error.message, data);
+        let error = Some(error.code);
+        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error });
+    }
+}
+
+fn method_not_found(message: &Message) -> RpcError {
+    let name = message.method_name();
+    RpcError::new(RpcError::METHOD_NOT_FOUND, format!("no method {name:?} here"))
+}
+
+/// The revision that a request with per-request metadata names.
+fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
+    let Some(asked) = message.text(Field::MetaProtocolVersion) else {
+        return Err(RpcError::invalid_params("the protocol version in _meta must be a string"));
+    };
+    let known = Revision::from_date(&asked).filter(|r| !r.is_legacy());
+    let Some(revision) = known else {
+        #[derive(Serialize)]
+        struct Data<'a> {
+            supported: Vec<&'static str>,
+            requested: &'a str,
+        }
+        let data = Data { supported: supported(), requested: &asked };
+        let text = format!("protocol version {asked:?} is not supported per request");
+        return Err(RpcError::new(RpcError::UNSUPPORTED_VERSION, text).with_data(&data));
+    };
+    let capabilities = message.field(Field::MetaClientCapabilities);
+    if capabilities.is_none_or(|json| json.first() != Some(&b'{')) {
+        return Err(RpcError::invalid_params(
+            "_meta needs io.modelcontextprotocol/clientCapabilities, an object",
+        ));
+    }
+    Ok(revision)
+}
+
+/// A number that is written without a fraction when it has none.
+struct Number(f64);
+
+impl Serialize for Number {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let whole = self.0 as i64;
+        if whole as f64 == self.0 && whole.unsigned_abs() < 1 << 53 {
+            serializer.serialize_i64(whole)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}

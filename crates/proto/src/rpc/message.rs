@@ -1,0 +1,229 @@
+//! A scanned message: what kind it is and where its parts lie.
+
+use super::{Id, Json, Span};
+use crate::method::Method;
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use bytes::Bytes;
+
+/// What a JSON-RPC message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Has a method and an id.
+    Request,
+    /// Has a method and no id.
+    Notification,
+    /// Has a result.
+    Result,
+    /// Has an error.
+    Error,
+}
+
+/// The members of `params`, `result` and `_meta` that routing needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Field {
+    /// `params.name`
+    Name,
+    /// `params.arguments`
+    Arguments,
+    /// `params.uri`
+    Uri,
+    /// `params.cursor`
+    Cursor,
+    /// `params.level`
+    Level,
+    /// `params.ref`
+    Reference,
+    /// `params.taskId`
+    TaskId,
+    /// `params.requestId`, of a cancellation
+    RequestId,
+    /// `params.requestState`
+    RequestState,
+    /// `params.inputResponses`
+    InputResponses,
+    /// `params.protocolVersion`, of `initialize`
+    ProtocolVersion,
+    /// `params.progressToken`, of a progress notification
+    ProgressToken,
+    /// `result.resultType`
+    ResultType,
+    /// `_meta` of `params` or `result`
+    Meta,
+    /// `_meta.progressToken`
+    MetaProgressToken,
+    /// `_meta["io.modelcontextprotocol/protocolVersion"]`
+    MetaProtocolVersion,
+    /// `_meta["io.modelcontextprotocol/clientInfo"]`
+    MetaClientInfo,
+    /// `_meta["io.modelcontextprotocol/clientCapabilities"]`
+    MetaClientCapabilities,
+    /// `_meta["io.modelcontextprotocol/logLevel"]`
+    MetaLogLevel,
+    /// `_meta["io.modelcontextprotocol/subscriptionId"]`
+    MetaSubscriptionId,
+}
+
+pub(crate) const FIELDS: usize = 20;
+
+impl Field {
+    /// Members of `params`.
+    pub(crate) fn of_params(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"name" => Self::Name,
+            b"arguments" => Self::Arguments,
+            b"_meta" => Self::Meta,
+            b"uri" => Self::Uri,
+            b"cursor" => Self::Cursor,
+            b"level" => Self::Level,
+            b"ref" => Self::Reference,
+            b"taskId" => Self::TaskId,
+            b"requestId" => Self::RequestId,
+            b"requestState" => Self::RequestState,
+            b"inputResponses" => Self::InputResponses,
+            b"protocolVersion" => Self::ProtocolVersion,
+            b"progressToken" => Self::ProgressToken,
+            _ => return None,
+        })
+    }
+
+    /// Members of `result`.
+    pub(crate) fn of_result(name: &[u8]) -> Option<Self> {
+        Some(match name {
+            b"resultType" => Self::ResultType,
+            b"_meta" => Self::Meta,
+            _ => return None,
+        })
+    }
+
+    /// Members of `_meta`.
+    pub(crate) fn of_meta(name: &[u8]) -> Option<Self> {
+        if name == b"progressToken" {
+            return Some(Self::MetaProgressToken);
+        }
+        Some(match name.strip_prefix(b"io.modelcontextprotocol/")? {
+            b"protocolVersion" => Self::MetaProtocolVersion,
+            b"clientInfo" => Self::MetaClientInfo,
+            b"clientCapabilities" => Self::MetaClientCapabilities,
+            b"logLevel" => Self::MetaLogLevel,
+            b"subscriptionId" => Self::MetaSubscriptionId,
+            _ => return None,
+        })
+    }
+}
+
+/// What one frame from the transport holds.
+#[derive(Clone, Debug)]
+pub enum Scanned {
+    /// One message.
+    One(Message),
+    /// A batch, element by element; only some revisions allow it.
+    Batch(Vec<Result<Message, super::ScanError>>),
+}
+
+/// One message: the bytes as received and where its parts lie in them.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub(crate) bytes: Bytes,
+    pub(crate) kind: Kind,
+    pub(crate) id: Option<Id>,
+    pub(crate) method: Method,
+    pub(crate) method_span: Span,
+    /// `params`, `result` or `error`, by kind.
+    pub(crate) body: Option<Span>,
+    pub(crate) fields: [Option<Span>; FIELDS],
+    pub(crate) shadows: Vec<Span>,
+}
+
+impl Message {
+    /// What kind of message it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The id, of a request or a response.
+    pub fn id(&self) -> Option<&Id> {
+        self.id.as_ref()
+    }
+
+    /// The method, of a request or a notification.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The method as it was written, escapes resolved; empty for responses.
+    pub fn method_name(&self) -> Cow<'_, str> {
+        self.text_at(self.method_span)
+    }
+
+    /// The whole message as received.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// `params`, `result` or `error`. An absent or null `params` is `None`.
+    pub fn body(&self) -> Option<Json> {
+        self.body.map(|span| self.json(span))
+    }
+
+    /// The text of `params`, `result` or `error`, or `{}` when there is none.
+    pub fn body_bytes(&self) -> &[u8] {
+        self.body.map_or(b"{}", |span| &self.bytes[span.range()])
+    }
+
+    /// One of the members that the scan looks for, unless absent.
+    pub fn field(&self, field: Field) -> Option<&[u8]> {
+        self.fields[field as usize].map(|span| &self.bytes[span.range()])
+    }
+
+    /// Where such a member's value lies.
+    pub fn span(&self, field: Field) -> Option<Span> {
+        self.fields[field as usize]
+    }
+
+    /// Where `params`, `result` or `error` lies.
+    pub fn body_span(&self) -> Option<Span> {
+        self.body
+    }
+
+    /// Such a member as a value of its own that shares the message's bytes.
+    pub fn field_json(&self, field: Field) -> Option<Json> {
+        self.span(field).map(|span| self.json(span))
+    }
+
+    /// Such a member when it is a string, escapes resolved.
+    pub fn text(&self, field: Field) -> Option<Cow<'_, str>> {
+        let raw = self.field(field)?;
+        (raw.first() == Some(&b'"')).then(|| unquote(raw)).flatten()
+    }
+
+    /// Such a member when it is an id (progress tokens are ids too).
+    pub fn id_at(&self, field: Field) -> Option<Id> {
+        Id::read(self.field(field)?)
+    }
+
+    /// Members whose names differ from a known one only by case: they have no
+    /// effect here, and a forwarder must leave them out, so that the next hop
+    /// cannot read the message differently.
+    pub fn shadows(&self) -> &[Span] {
+        &self.shadows
+    }
+
+    fn json(&self, span: Span) -> Json {
+        Json::scanned(self.bytes.slice(span.range()))
+    }
+
+    fn text_at(&self, span: Span) -> Cow<'_, str> {
+        unquote(&self.bytes[span.range()]).unwrap_or_default()
+    }
+}
+
+fn unquote(quoted: &[u8]) -> Option<Cow<'_, str>> {
+    let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    if memchr::memchr(b'\\', inner).is_none() {
+        return core::str::from_utf8(inner).ok().map(Cow::Borrowed);
+    }
+    serde_json::from_slice::<String>(quoted).ok().map(Cow::Owned)
+}

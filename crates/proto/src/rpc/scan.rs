@@ -1,0 +1,345 @@
+//! The one scan that turns bytes into a [`Message`].
+
+use super::json::{Cursor, Key};
+use super::message::{FIELDS, Field, Kind, Message, Scanned};
+use super::{Id, JsonError, Limits, Span};
+use crate::method::Method;
+use alloc::string::String;
+use alloc::vec::Vec;
+use bytes::Bytes;
+use core::fmt;
+
+/// Why a frame is not a message, with the id it carried where one could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanError {
+    /// What is wrong.
+    pub kind: ScanErrorKind,
+    /// The message's id, for the error that answers it.
+    pub id: Option<Id>,
+    /// Whether the bytes are JSON at all: noise on a server's stdout is not.
+    pub is_object: bool,
+    /// Whether it looked like a response, which is never answered.
+    pub is_response: bool,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScanErrorKind {
+    /// Not JSON within the limits.
+    Json(JsonError),
+    /// JSON, but neither an object nor an array.
+    NotAnObject,
+    /// No `"jsonrpc": "2.0"`.
+    Version,
+    /// The `id` is neither a string nor an integer.
+    Id,
+    /// The `method` is not a string.
+    Method,
+    /// `params` is not an object.
+    Params,
+    /// None, or several, of `method`, `result` and `error`.
+    Shape,
+    /// A member that decides something appears twice.
+    Duplicate(String),
+    /// More messages in a batch than the limit.
+    BatchSize,
+}
+
+impl ScanErrorKind {
+    /// The JSON-RPC error code that answers such a frame.
+    pub fn code(&self) -> i64 {
+        match self {
+            Self::Json(_) => -32700,
+            Self::Params => -32602,
+            _ => -32600,
+        }
+    }
+}
+
+impl fmt::Display for ScanErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json(e) => e.fmt(f),
+            Self::NotAnObject => f.write_str("not a JSON-RPC message: expected an object"),
+            Self::Version => f.write_str("not a JSON-RPC 2.0 message: no \"jsonrpc\": \"2.0\""),
+            Self::Id => f.write_str("the id must be a string or an integer"),
+            Self::Method => f.write_str("the method must be a string"),
+            Self::Params => f.write_str("params must be an object"),
+            Self::Shape => f.write_str("a message has exactly one of method, result and error"),
+            Self::Duplicate(name) => write!(f, "member {name:?} appears twice"),
+            Self::BatchSize => f.write_str("too many messages in one batch"),
+        }
+    }
+}
+
+impl fmt::Display for ScanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl core::error::Error for ScanError {}
+
+impl From<ScanErrorKind> for ScanError {
+    fn from(kind: ScanErrorKind) -> Self {
+        Self { kind, id: None, is_object: false, is_response: false }
+    }
+}
+
+/// Reads one frame.
+///
+/// # Errors
+/// When the frame is not JSON, or not a JSON-RPC message. Errors inside a batch
+/// are reported by element.
+pub fn scan(bytes: Bytes, limits: Limits) -> Result<Scanned, ScanError> {
+    let mut cursor = Cursor::new(&bytes, limits).map_err(ScanErrorKind::Json)?;
+    match cursor.peek() {
+        Some(b'{') => message(&bytes, &mut cursor).map(Scanned::One),
+        Some(b'[') => batch(&bytes, &mut cursor, limits).map(Scanned::Batch),
+        _ => {
+            cursor.value().and_then(|_| cursor.end()).map_err(ScanErrorKind::Json)?;
+            Err(ScanErrorKind::NotAnObject.into())
+        }
+    }
+}
+
+fn batch(
+    bytes: &Bytes,
+    cursor: &mut Cursor<'_>,
+    limits: Limits,
+) -> Result<Vec<Result<Message, ScanError>>, ScanError> {
+    let mut spans = Vec::new();
+    let mut more = cursor.open(b'[', b']').map_err(ScanErrorKind::Json)?;
+    while more {
+        if spans.len() == limits.batch {
+            return Err(ScanErrorKind::BatchSize.into());
+        }
+        spans.push(cursor.value().map_err(ScanErrorKind::Json)?);
+        more = cursor.more(b']').map_err(ScanErrorKind::Json)?;
+    }
+    cursor.end().map_err(ScanErrorKind::Json)?;
+    let one = |span: Span| match scan(bytes.slice(span.range()), limits)? {
+        Scanned::One(message) => Ok(message),
+        Scanned::Batch(_) => Err(ScanErrorKind::NotAnObject.into()),
+    };
+    Ok(spans.into_iter().map(one).collect())
+}
+
+/// What a pass over the envelope has seen so far.
+#[derive(Default)]
+struct Seen {
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    params: Option<Span>,
+    result: Option<Span>,
+    error: Option<Span>,
+    fields: [Option<Span>; FIELDS],
+    shadows: Vec<Span>,
+    /// The first fault that JSON itself does not forbid; reading goes on, so
+    /// that the answer can carry the id.
+    fault: Option<ScanErrorKind>,
+}
+
+fn message(bytes: &Bytes, cursor: &mut Cursor<'_>) -> Result<Message, ScanError> {
+    let mut seen = Seen::default();
+    if let Err(e) = envelope(cursor, &mut seen).and_then(|()| cursor.end()) {
+        // With broken JSON the id is a guess, so the answer has none.
+        return Err(ScanErrorKind::Json(e).into());
+    }
+    judge(bytes, seen)
+}
+
+fn envelope(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<(), JsonError> {
+    let mut more = cursor.open(b'{', b'}')?;
+    while more {
+        let key = cursor.key()?;
+        let name = cursor.name(key);
+        match &*name {
+            b"params" => {
+                let span = members(cursor, seen, Field::of_params)?;
+                fill(&mut seen.params, span, &mut seen.fault, &name);
+            }
+            b"result" => {
+                let span = members(cursor, seen, Field::of_result)?;
+                fill(&mut seen.result, span, &mut seen.fault, &name);
+            }
+            _ => {
+                let span = cursor.value()?;
+                let place = match &*name {
+                    b"jsonrpc" => &mut seen.version,
+                    b"id" => &mut seen.id,
+                    b"method" => &mut seen.method,
+                    b"error" => &mut seen.error,
+                    _ => {
+                        let known: [&[u8]; 6] =
+                            [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
+                        if known.iter().any(|k| k.eq_ignore_ascii_case(&name)) {
+                            seen.shadows.push(member(key, span));
+                        }
+                        more = cursor.more(b'}')?;
+                        continue;
+                    }
+                };
+                fill(place, span, &mut seen.fault, &name);
+            }
+        }
+        more = cursor.more(b'}')?;
+    }
+    Ok(())
+}
+
+/// Reads `params` or `result`, noting the members that `known` names.
+fn members(
+    cursor: &mut Cursor<'_>,
+    seen: &mut Seen,
+    known: fn(&[u8]) -> Option<Field>,
+) -> Result<Span, JsonError> {
+    if cursor.peek() != Some(b'{') {
+        return cursor.value();
+    }
+    let start = cursor.at();
+    let mut more = cursor.open(b'{', b'}')?;
+    while more {
+        let key = cursor.key()?;
+        let name = cursor.name(key);
+        let field = known(&name);
+        let span = match field {
+            Some(Field::Meta) => meta(cursor, seen)?,
+            _ => cursor.value()?,
+        };
+        match field {
+            Some(f) => fill(&mut seen.fields[f as usize], span, &mut seen.fault, &name),
+            None if shadows(&name, known) => seen.shadows.push(member(key, span)),
+            None => {}
+        }
+        more = cursor.more(b'}')?;
+    }
+    Ok(Span::new(start, cursor.at()))
+}
+
+fn meta(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<Span, JsonError> {
+    if cursor.peek() != Some(b'{') {
+        return cursor.value();
+    }
+    let start = cursor.at();
+    let mut more = cursor.open(b'{', b'}')?;
+    while more {
+        let key = cursor.key()?;
+        let name = cursor.name(key);
+        let span = cursor.value()?;
+        if let Some(f) = Field::of_meta(&name) {
+            fill(&mut seen.fields[f as usize], span, &mut seen.fault, &name);
+        }
+        more = cursor.more(b'}')?;
+    }
+    Ok(Span::new(start, cursor.at()))
+}
+
+fn fill(place: &mut Option<Span>, span: Span, fault: &mut Option<ScanErrorKind>, name: &[u8]) {
+    if place.is_some() && fault.is_none() {
+        *fault = Some(ScanErrorKind::Duplicate(String::from_utf8_lossy(name).into_owned()));
+    }
+    *place = Some(span);
+}
+
+/// Whether a name differs from a known member only by case.
+fn shadows(name: &[u8], known: fn(&[u8]) -> Option<Field>) -> bool {
+    if !name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase) {
+        return false;
+    }
+    const NAMES: [&[u8]; 14] = [
+        b"name",
+        b"arguments",
+        b"_meta",
+        b"uri",
+        b"cursor",
+        b"level",
+        b"ref",
+        b"taskId",
+        b"requestId",
+        b"requestState",
+        b"inputResponses",
+        b"protocolVersion",
+        b"progressToken",
+        b"resultType",
+    ];
+    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && known(n).is_some())
+}
+
+/// A whole member: name, colon and value.
+fn member(key: Key, value: Span) -> Span {
+    Span::new(key.span.start() - 1, value.end())
+}
+
+fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
+    let text = |span: Span| &bytes[span.range()];
+    let null = |span: Span| text(span) == b"null";
+    let id = seen.id.filter(|span| !null(*span));
+    let read = id.and_then(|span| Id::read(text(span)));
+    let is_response = seen.method.is_none() && (seen.result.is_some() || seen.error.is_some());
+    let fail = |kind| ScanError { kind, id: read.clone(), is_object: true, is_response };
+
+    if let Some(fault) = seen.fault {
+        return Err(fail(fault));
+    }
+    if seen.version.is_none_or(|span| text(span) != b"\"2.0\"") {
+        return Err(fail(ScanErrorKind::Version));
+    }
+    if id.is_some() && read.is_none() {
+        return Err(fail(ScanErrorKind::Id));
+    }
+    let (kind, body) = match (seen.method, seen.result, seen.error) {
+        (Some(_), None, None) if seen.id.is_some_and(null) => {
+            return Err(fail(ScanErrorKind::Id));
+        }
+        (Some(_), None, None) if id.is_some() => (Kind::Request, seen.params),
+        (Some(_), None, None) => (Kind::Notification, seen.params),
+        (None, Some(result), None) => (Kind::Result, Some(result)),
+        (None, None, Some(error)) => (Kind::Error, Some(error)),
+        // Some peers send `"error": null` beside a result, or the reverse.
+        (None, Some(result), Some(error)) if null(error) => (Kind::Result, Some(result)),
+        (None, Some(result), Some(error)) if null(result) => (Kind::Error, Some(error)),
+        _ => return Err(fail(ScanErrorKind::Shape)),
+    };
+    let (method, method_span) = match seen.method {
+        None => (Method::Unknown, Span::default()),
+        Some(span) if text(span).first() != Some(&b'"') => {
+            return Err(fail(ScanErrorKind::Method));
+        }
+        Some(span) => (method_at(text(span)), span),
+    };
+    let body = match kind {
+        Kind::Request | Kind::Notification => body.filter(|span| !null(*span)),
+        Kind::Result | Kind::Error => body,
+    };
+    let calls = matches!(kind, Kind::Request | Kind::Notification);
+    if calls && body.is_some_and(|span| text(span).first() != Some(&b'{')) {
+        return Err(fail(ScanErrorKind::Params));
+    }
+    if kind == Kind::Result && read.is_none() {
+        return Err(fail(ScanErrorKind::Id));
+    }
+    let (fields, shadows) = (seen.fields, seen.shadows);
+    Ok(Message {
+        bytes: bytes.clone(),
+        kind,
+        id: read,
+        method,
+        method_span,
+        body,
+        fields,
+        shadows,
+    })
+}
+
+fn method_at(quoted: &[u8]) -> Method {
+    let inner = &quoted[1..quoted.len() - 1];
+    if memchr::memchr(b'\\', inner).is_none() {
+        return Method::from_name(inner);
+    }
+    serde_json::from_slice::<String>(quoted)
+        .map_or(Method::Unknown, |name| Method::from_name(name.as_bytes()))
+}

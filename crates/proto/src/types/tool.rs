@@ -1,0 +1,121 @@
+//! Tools (`server/tools`).
+
+use super::{ContentBlock, RawJson};
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A tool that can be called.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Tool {
+    /// Programmatic name.
+    pub name: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of the arguments, an object.
+    pub input_schema: RawJson,
+    /// JSON Schema of the structured result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<RawJson>,
+    /// Hints about what it does; not to be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+impl Tool {
+    /// A tool with the two things each has.
+    pub fn new(name: impl Into<String>, input_schema: RawJson) -> Self {
+        Self {
+            name: name.into(),
+            title: None,
+            description: None,
+            input_schema,
+            output_schema: None,
+            annotations: None,
+            meta: None,
+        }
+    }
+}
+
+/// What a server says of a tool's effects. Hints only.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct ToolAnnotations {
+    /// Name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// May destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling it twice is as calling it once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// Reaches beyond a closed set of things.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// The answer to `tools/call`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CallToolResult {
+    /// What the tool says; absent and null count as nothing.
+    #[serde(default, deserialize_with = "null_is_empty")]
+    pub content: Vec<ContentBlock>,
+    /// The result as data, by the output schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<RawJson>,
+    /// Whether the tool failed.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub is_error: bool,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+impl CallToolResult {
+    /// A result of one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: alloc::vec![ContentBlock::text(text)], ..Self::default() }
+    }
+
+    /// A failure, said in one text that the model can act on.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// A result of these blocks.
+    pub fn content(content: Vec<ContentBlock>) -> Self {
+        Self { content, ..Self::default() }
+    }
+}
+
+fn null_is_empty<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<ContentBlock>, D::Error> {
+    Ok(Option::deserialize(d)?.unwrap_or_default())
+}
+
+/// The answer to `tools/list`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ListToolsResult {
+    /// One page.
+    pub tools: Vec<Tool>,
+    /// Where the next page starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}

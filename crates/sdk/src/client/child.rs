@@ -1,0 +1,62 @@
+//! Connections to servers that are child processes.
+
+use super::{CallError, Client, ClientConfig, ClientError, Era, EventHandler};
+use crate::transport::child::{ChildTransport, Command, spawn};
+use std::time::Duration;
+
+impl Client {
+    /// Starts a server and connects to it. It ends when the connection closes,
+    /// with `grace` to do so by itself.
+    ///
+    /// A server that dies on the probe, as some of the handshake era do on a
+    /// message they do not know, is started once more with `initialize`.
+    ///
+    /// # Errors
+    /// When the program cannot be started, ends at once, or speaks no revision
+    /// that we do; the text has the exit status and the end of its stderr.
+    pub async fn spawn(
+        command: &Command,
+        config: ClientConfig,
+        events: Option<EventHandler>,
+        grace: Duration,
+    ) -> Result<Self, ClientError> {
+        let first = Self::spawn_once(command, config.clone(), events.clone(), grace).await;
+        let died = matches!(&first, Err(ClientError::Call(CallError::Closed(_))));
+        if config.era.is_some() || !died {
+            return first;
+        }
+        tracing::debug!("the server ended on the probe; starting it once more with initialize");
+        let mut config = config;
+        config.era = Some(Era::Legacy);
+        Self::spawn_once(command, config, events, grace).await
+    }
+
+    async fn spawn_once(
+        command: &Command,
+        config: ClientConfig,
+        events: Option<EventHandler>,
+        grace: Duration,
+    ) -> Result<Self, ClientError> {
+        let transport = ChildTransport::new(spawn(command).await?, grace);
+        let process = transport.process();
+        match Self::connect(transport, config, events).await {
+            Ok(mut client) => {
+                client.process = Some(process);
+                Ok(client)
+            }
+            Err(error) => Err(with_tail(error, &process.stderr_tail())),
+        }
+    }
+}
+
+/// Adds what the server wrote to stderr to an error that lacks it.
+fn with_tail(error: ClientError, tail: &str) -> ClientError {
+    match (error, crate::transport::child::last_lines(tail)) {
+        (ClientError::Call(CallError::Timeout(after)), Some(tail)) => {
+            let after = after.as_secs_f32();
+            let text = format!("no answer within {after} s; the end of its stderr:\n{tail}");
+            ClientError::Call(CallError::Protocol(text))
+        }
+        (error, _) => error,
+    }
+}

@@ -1,0 +1,279 @@
+//! The loop that joins a client engine, a transport and a clock.
+
+use super::ServerDescription;
+use super::{CallError, CallOptions, ClientConfig, ClientEvent, EventHandler, ProgressHandler};
+use crate::transport::{Event, Outgoing, Transport};
+use carrick_proto::peer::{ClientOutput, ClientPeer};
+use carrick_proto::rpc::Json;
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, Sleep};
+
+/// What handles tell the loop.
+pub(super) enum Command {
+    Call {
+        ticket: u64,
+        method: String,
+        params: Vec<u8>,
+        name: Option<String>,
+        options: CallOptions,
+        progress: Option<ProgressHandler>,
+        reply: oneshot::Sender<Result<Json, CallError>>,
+    },
+    Cancel(u64),
+    Close(oneshot::Sender<()>),
+}
+
+pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
+
+pub(super) async fn drive<T: Transport>(
+    transport: T,
+    config: ClientConfig,
+    events: Option<EventHandler>,
+    commands: mpsc::UnboundedReceiver<Command>,
+    ready: Ready,
+) {
+    let mut driver = Driver {
+        peer: ClientPeer::new(config),
+        transport,
+        events,
+        commands: Some(commands),
+        ready: Some(ready),
+        calls: BTreeMap::new(),
+        tickets: BTreeMap::new(),
+        closers: Vec::new(),
+        started: Instant::now(),
+        timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        armed: None,
+        noise: 0,
+        state: State::Open,
+    };
+    driver.peer.connect(Duration::ZERO, None);
+    driver.drain();
+    poll_fn(|cx| driver.poll(cx)).await;
+    for closer in driver.closers {
+        // Whoever waited may have given up.
+        let _ = closer.send(());
+    }
+    if driver.noise > 1 {
+        tracing::warn!(lines = driver.noise, "lines that are no messages were skipped in all");
+    }
+}
+
+struct Waiting {
+    ticket: u64,
+    progress: Option<ProgressHandler>,
+    reply: oneshot::Sender<Result<Json, CallError>>,
+}
+
+#[derive(PartialEq)]
+enum State {
+    Open,
+    /// Asked to close: what is queued still goes out.
+    Closing,
+    /// The other side is gone.
+    Gone,
+}
+
+struct Driver<T> {
+    peer: ClientPeer,
+    transport: T,
+    events: Option<EventHandler>,
+    /// None once all handles are gone.
+    commands: Option<mpsc::UnboundedReceiver<Command>>,
+    ready: Option<Ready>,
+    calls: BTreeMap<u64, Waiting>,
+    tickets: BTreeMap<u64, u64>,
+    closers: Vec<oneshot::Sender<()>>,
+    started: Instant,
+    timer: Pin<Box<Sleep>>,
+    armed: Option<Duration>,
+    noise: usize,
+    state: State,
+}
+
+const BURST: usize = 256;
+
+impl<T: Transport> Driver<T> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let more = self.poll_inputs(cx);
+            if let Poll::Ready(Err(error)) = self.transport.poll_flush(cx) {
+                self.gone(&format!("writing failed: {error}"));
+            }
+            if self.state != State::Open {
+                return self.transport.poll_close(cx);
+            }
+            if !more {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Takes what has arrived; true when it stopped before there was nothing.
+    fn poll_inputs(&mut self, cx: &mut Context<'_>) -> bool {
+        self.poll_commands(cx);
+        self.poll_time(cx);
+        for _ in 0..BURST {
+            if self.state != State::Open {
+                return false;
+            }
+            let Poll::Ready(event) = self.transport.poll_recv(cx) else {
+                // Taking messages may have set or moved a deadline.
+                self.poll_time(cx);
+                return false;
+            };
+            self.event(event);
+            self.drain();
+        }
+        true
+    }
+
+    fn poll_commands(&mut self, cx: &mut Context<'_>) {
+        while let Some(commands) = &mut self.commands {
+            match commands.poll_recv(cx) {
+                Poll::Pending => return,
+                Poll::Ready(Some(command)) => self.command(command),
+                Poll::Ready(None) => {
+                    self.commands = None;
+                    self.close();
+                }
+            }
+            self.drain();
+        }
+    }
+
+    fn poll_time(&mut self, cx: &mut Context<'_>) {
+        while let Some(at) = self.peer.poll_timeout() {
+            if self.armed != Some(at) {
+                self.armed = Some(at);
+                self.timer.as_mut().reset(self.started + at);
+            }
+            if self.timer.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.armed = None;
+            self.peer.handle_timeout(self.now());
+            self.drain();
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Call { ticket, method, params, name, options, progress, reply } => {
+                let id = self.peer.call(self.now(), &method, &params, name.as_deref(), options);
+                self.tickets.insert(ticket, id);
+                self.calls.insert(id, Waiting { ticket, progress, reply });
+            }
+            Command::Cancel(ticket) => {
+                if let Some(id) = self.tickets.remove(&ticket) {
+                    self.calls.remove(&id);
+                    self.peer.cancel(id, "the caller gave it up");
+                }
+            }
+            Command::Close(closer) => {
+                self.closers.push(closer);
+                self.close();
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if self.state == State::Open {
+            self.state = State::Closing;
+            self.peer.handle_closed("the connection was closed on this side");
+            self.drain();
+        }
+    }
+
+    fn gone(&mut self, how: &str) {
+        if self.state == State::Gone {
+            return;
+        }
+        let open = self.state == State::Open;
+        self.state = State::Gone;
+        self.peer.handle_closed(how);
+        self.drain();
+        if open {
+            self.tell(ClientEvent::Closed(how.into()));
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        let now = self.now();
+        match event {
+            Event::Message { bytes, .. } => self.peer.handle_input(now, bytes),
+            Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
+            // Which call it answered cannot be known, so none can go on.
+            Event::Oversize { limit } => {
+                self.gone(&format!("the server sent a message of more than {limit} bytes"));
+            }
+            Event::Closed(how) => self.gone(&how),
+        }
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.peer.poll_output() {
+            match output {
+                ClientOutput::Send { lane, bytes, head } => {
+                    self.transport.send(Outgoing::from_client(lane, bytes, head));
+                }
+                ClientOutput::Abandon(lane) => self.transport.abandon(lane),
+                ClientOutput::Ready(server) => self.opened(Ok(server)),
+                ClientOutput::Failed(error) => {
+                    self.opened(Err(error));
+                    self.close();
+                }
+                ClientOutput::Resolved(id, result) => {
+                    if let Some(call) = self.calls.remove(&id) {
+                        self.tickets.remove(&call.ticket);
+                        // The caller may have given up a moment ago.
+                        let _ = call.reply.send(result);
+                    }
+                }
+                ClientOutput::Progress(id, progress) => {
+                    let handler = self.calls.get(&id).and_then(|call| call.progress.as_ref());
+                    if let Some(handler) = handler {
+                        handler(progress);
+                    }
+                }
+                ClientOutput::Log(params) => self.tell(ClientEvent::Log(params)),
+                ClientOutput::Changed(what) => self.tell(ClientEvent::Changed(what)),
+                ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
+                _ => {}
+            }
+        }
+    }
+
+    fn opened(&mut self, result: Result<ServerDescription, CallError>) {
+        if let Some(ready) = self.ready.take() {
+            // Whoever connects may have given up.
+            let _ = ready.send(result);
+        }
+    }
+
+    fn ignored(&mut self, what: String, noise: bool) {
+        if !noise {
+            tracing::debug!(what, "ignored");
+            return;
+        }
+        self.noise += 1;
+        if self.noise == 1 {
+            self.tell(ClientEvent::Noise(what));
+        }
+    }
+
+    fn tell(&self, event: ClientEvent) {
+        if let Some(events) = &self.events {
+            events(event);
+        }
+    }
+}

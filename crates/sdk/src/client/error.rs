@@ -1,0 +1,63 @@
+//! Why a client has no result.
+
+use crate::transport::child::SpawnError;
+use carrick_proto::peer::CallError;
+use std::fmt;
+
+/// Why a client has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server or the connection is at fault.
+    Call(CallError),
+    /// The server's program could not be started.
+    Spawn(SpawnError),
+    /// The caller gave something that is not JSON.
+    Params(serde_json::Error),
+}
+
+impl ClientError {
+    pub(super) fn params(error: serde_json::Error) -> Self {
+        Self::Params(error)
+    }
+
+    /// The protocol's error, where there was one.
+    pub fn call(&self) -> Option<&CallError> {
+        match self {
+            Self::Call(error) => Some(error),
+            Self::Spawn(_) | Self::Params(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(error) => error.fmt(f),
+            Self::Spawn(error) => error.fmt(f),
+            Self::Params(_) => f.write_str("the parameters are not JSON"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Call(_) => None,
+            Self::Spawn(error) => error.source(),
+            Self::Params(error) => Some(error),
+        }
+    }
+}
+
+impl From<CallError> for ClientError {
+    fn from(error: CallError) -> Self {
+        Self::Call(error)
+    }
+}
+
+impl From<SpawnError> for ClientError {
+    fn from(error: SpawnError) -> Self {
+        Self::Spawn(error)
+    }
+}

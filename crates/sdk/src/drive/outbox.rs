@@ -1,0 +1,71 @@
+//! From handlers in their own tasks back to the loop that writes.
+
+use crate::server::Outbox;
+use carrick_proto::peer::{CallKey, Outcome};
+use carrick_proto::types::LogLevel;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+
+/// Something a handler says.
+pub(super) enum Note {
+    Done(CallKey, Outcome),
+    Progress { key: CallKey, done: f64, total: Option<f64>, message: Option<String> },
+    Log { key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8> },
+}
+
+pub(super) fn channel() -> (Arc<Sender>, Inbox) {
+    let (notes, received) = mpsc::channel(1024);
+    (Arc::new(Sender { notes, dropped: AtomicUsize::new(0) }), Inbox(received))
+}
+
+/// The handlers' end.
+pub(super) struct Sender {
+    notes: mpsc::Sender<Note>,
+    /// Log messages lost since the last one that went through.
+    dropped: AtomicUsize,
+}
+
+impl Sender {
+    /// Delivers an answer, waiting for room if need be.
+    pub(super) async fn done(&self, key: CallKey, outcome: Outcome) {
+        // The loop has gone: nobody is left to answer.
+        let _ = self.notes.send(Note::Done(key, outcome)).await;
+    }
+}
+
+impl Outbox for Sender {
+    fn progress(&self, key: CallKey, done: f64, total: Option<f64>, message: Option<String>) {
+        // Without room, a later report says more than this one.
+        let _ = self.notes.try_send(Note::Progress { key, done, total, message });
+    }
+
+    fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
+        if self.notes.try_send(Note::Log { key, level, logger, data }).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            tracing::warn!(dropped, "log messages dropped: the client reads too slowly");
+        }
+    }
+}
+
+/// The loop's end.
+pub(super) struct Inbox(mpsc::Receiver<Note>);
+
+impl Inbox {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Note> {
+        match self.0.poll_recv(cx) {
+            Poll::Ready(Some(note)) => Poll::Ready(note),
+            // The loop holds a sender itself, so the channel never ends.
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    }
+
+    pub(super) fn try_next(&mut self) -> Option<Note> {
+        self.0.try_recv().ok()
+    }
+}

@@ -1,0 +1,206 @@
+//! The client against servers scripted byte by byte.
+
+use std::error::Error as _;
+use std::io;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+
+async fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    (listener, base)
+}
+
+/// Reads one request up to the end of its head plus `Content-Length` bytes.
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut got = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&got).to_lowercase();
+        if let Some(end) = text.find("\r\n\r\n") {
+            let length = text
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "))
+                .map_or(0, |length| length.parse().unwrap());
+            if got.len() >= end + 4 + length {
+                return String::from_utf8(got).unwrap();
+            }
+        }
+        assert_ne!(stream.read_buf(&mut got).await.unwrap(), 0, "request cut");
+    }
+}
+
+/// Serves one connection: for each answer, reads a request and writes the answer; then closes.
+fn serve(
+    listener: TcpListener,
+    answers: Vec<&'static str>,
+) -> tokio::task::JoinHandle<Vec<String>> {
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut requests = Vec::new();
+        for answer in answers {
+            requests.push(read_request(&mut stream).await);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+        requests
+    })
+}
+
+fn get(url: &str) -> Request<Bytes> {
+    Request::get(url).body(Bytes::new()).unwrap()
+}
+
+fn client() -> HttpClient {
+    HttpClient::new(Options::default())
+}
+
+#[tokio::test]
+async fn two_requests_share_one_connection() {
+    let (listener, base) = listen().await;
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    let server = serve(listener, vec![answer, answer]);
+    let client = client();
+    let post = Request::post(format!("{base}/a?q=1")).body(Bytes::from_static(b"body")).unwrap();
+    let first = client.send(post).await.unwrap();
+    assert_eq!(first.into_body().collect(10).await.unwrap(), "hi");
+    // A clone uses the same pool.
+    let second = client.clone().send(get(&base)).await.unwrap();
+    assert_eq!(second.into_body().collect(10).await.unwrap(), "hi");
+    let requests = server.await.unwrap();
+    assert!(requests[0].starts_with("POST /a?q=1 HTTP/1.1\r\n"), "{}", requests[0]);
+    assert!(requests[0].ends_with("\r\n\r\nbody"));
+    assert!(requests[0].contains(base.trim_start_matches("http://")), "Host is sent");
+}
+
+#[tokio::test]
+async fn chunks_arrive_before_the_body_ends() {
+    let (listener, base) = listen().await;
+    let (go_on, wait) = tokio::sync::oneshot::channel::<()>();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await;
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        wait.await.unwrap();
+        stream.write_all(b"3\r\ntwo\r\n0\r\n\r\n").await.unwrap();
+    });
+    let mut body = client().send(get(&base)).await.unwrap().into_body();
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "one");
+    go_on.send(()).unwrap();
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "two");
+    assert_eq!(body.chunk().await.unwrap(), None);
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn collect_stops_at_its_limit() {
+    // Announced, in one chunk, and grown over several.
+    let answers = [
+        "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\nabcdef\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n",
+    ];
+    for answer in answers {
+        let (listener, base) = listen().await;
+        let server = serve(listener, vec![answer]);
+        let response = client().send(get(&base)).await.unwrap();
+        let error = response.into_body().collect(5).await.unwrap_err();
+        assert_eq!(error.kind(), NetErrorKind::TooLarge);
+        assert!(error.to_string().contains("5 bytes"), "{error}");
+        server.await.unwrap();
+    }
+    let (listener, base) = listen().await;
+    let server = serve(listener, vec!["HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nabcde"]);
+    let response = client().send(get(&base)).await.unwrap();
+    assert_eq!(response.into_body().collect(5).await.unwrap(), "abcde");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refused_connection_names_the_host_but_not_the_query() {
+    let (listener, base) = listen().await;
+    drop(listener);
+    let error = client().send(get(&format!("{base}/p?key=secret"))).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Connect);
+    assert!(error.never_sent());
+    let text = error.to_string();
+    assert!(text.contains(base.trim_start_matches("http://")), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+    let mut deepest = error.source().unwrap();
+    while let Some(next) = deepest.source() {
+        deepest = next;
+    }
+    let io = deepest.downcast_ref::<io::Error>().unwrap();
+    assert_eq!(io.kind(), io::ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
+async fn tls_to_a_plain_server_is_a_tls_error() {
+    let (listener, base) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        let mut rest = Vec::new();
+        // Whether the client closes or resets is its own affair.
+        let _ = stream.read_to_end(&mut rest).await;
+    });
+    let error = client().send(get(&base.replace("http:", "https:"))).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Tls, "{error}");
+    assert!(error.never_sent());
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_unknown_host_is_a_dns_error() {
+    // A label of 64 letters is refused without asking any server.
+    let host = format!("{}.invalid", "x".repeat(64));
+    let error = client().send(get(&format!("http://{host}/"))).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Dns, "{error}");
+    assert_eq!(error.host(), host);
+}
+
+#[tokio::test]
+async fn broken_answers_are_told_apart() {
+    let cases = [
+        ("garbage\r\n\r\n", NetErrorKind::Exchange),
+        ("", NetErrorKind::Exchange),
+        ("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort", NetErrorKind::Body),
+        ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", NetErrorKind::Body),
+    ];
+    for (answer, kind) in cases {
+        let (listener, base) = listen().await;
+        let server = serve(listener, vec![answer]);
+        let error = match client().send(get(&base)).await {
+            Ok(response) => response.into_body().collect(100).await.unwrap_err(),
+            Err(error) => error,
+        };
+        assert_eq!(error.kind(), kind, "{answer:?}: {error}");
+        assert!(!error.never_sent());
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_times_out() {
+    let (listener, base) = listen().await;
+    let options = Options {
+        connect_timeout: Duration::from_secs(60),
+        read_timeout: Some(Duration::from_secs(30)),
+        ..Options::default()
+    };
+    let error = HttpClient::new(options).send(get(&base)).await.unwrap_err();
+    assert_eq!(error.kind(), NetErrorKind::Timeout);
+    assert!(error.to_string().contains("30s"), "{error}");
+    drop(listener);
+}
+
+#[tokio::test]
+async fn unusable_urls_are_refused_without_repeating_their_secrets() {
+    for url in ["/path", "ftp://host/", "http://user:hunter2@host/"] {
+        let error = client().send(get(url)).await.unwrap_err();
+        assert_eq!(error.kind(), NetErrorKind::InvalidUrl, "{url}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"));
+    }
+}

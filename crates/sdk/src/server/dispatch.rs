@@ -1,0 +1,144 @@
+//! From a request to its handler.
+
+use super::{Outbox, Request, ResourceSource, Server, resources};
+use carrick_proto::method::Method;
+use carrick_proto::peer::{Call, Outcome};
+use carrick_proto::rpc::Field;
+use carrick_proto::types::{CallToolResult, RpcError};
+use futures_util::future::{BoxFuture, FutureExt};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// What became of a request.
+pub enum Dispatch {
+    /// It is answered.
+    Ready(Outcome),
+    /// A handler is at it.
+    Pending(BoxFuture<'static, Outcome>),
+}
+
+impl Server {
+    /// Hands a request to what answers it.
+    pub fn dispatch(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+        match call.message.method() {
+            Method::ToolsCall if self.has_tools() => self.call_tool(call, outbox),
+            Method::ToolsList if self.has_tools() => Dispatch::Ready(self.list_tools(&call)),
+            method => match (&self.inner.resources, method) {
+                (Some(source), Method::ResourcesList) => list_resources(source.clone(), call),
+                (Some(source), Method::ResourcesRead) => read_resource(source.clone(), call),
+                (Some(source), Method::ResourcesTemplatesList) => {
+                    let page = resources::templates_page(&**source);
+                    Dispatch::Ready(complete(cacheable_body(&page)))
+                }
+                _ => {
+                    let name = call.message.method_name().into_owned();
+                    let text = format!("this server does not offer {name}");
+                    fail(RpcError::new(RpcError::METHOD_NOT_FOUND, text))
+                }
+            },
+        }
+    }
+
+    fn has_tools(&self) -> bool {
+        !self.inner.tools.is_empty()
+    }
+
+    fn call_tool(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+        let Some(name) = call.message.text(Field::Name) else {
+            return fail(RpcError::invalid_params("tools/call needs params.name, a string"));
+        };
+        let Some(tool) = self.inner.tools.get(&*name) else {
+            return fail(RpcError::invalid_params(format!("unknown tool {name:?}")));
+        };
+        let arguments = call.message.field(Field::Arguments);
+        if arguments.is_some_and(|json| json[0] != b'{' && json != b"null") {
+            return fail(RpcError::invalid_params("params.arguments must be an object"));
+        }
+        let request = Request { call, outbox: outbox.clone(), server: self.inner.clone() };
+        let result = tool.call(request);
+        Dispatch::Pending(
+            result
+                .map(|result| {
+                    let result =
+                        result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+                    body(&result, result.meta.is_some())
+                })
+                .boxed(),
+        )
+    }
+
+    fn list_tools(&self, call: &Call) -> Outcome {
+        match call.message.text(Field::Cursor) {
+            None => complete(self.inner.tools_list.clone()),
+            Some(cursor) => Outcome::Error(unknown_cursor(&cursor)),
+        }
+    }
+}
+
+fn list_resources(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
+    let cursor = call.message.text(Field::Cursor).map(|cursor| cursor.into_owned());
+    Dispatch::Pending(
+        async move {
+            match source.list(cursor.as_deref()).await {
+                Ok(page) => complete(cacheable_body(&page)),
+                Err(error) => Outcome::Error(error),
+            }
+        }
+        .boxed(),
+    )
+}
+
+fn read_resource(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
+    let Some(uri) = call.message.text(Field::Uri).map(|uri| uri.into_owned()) else {
+        return fail(RpcError::invalid_params("resources/read needs params.uri, a string"));
+    };
+    let not_found = call.revision.rules().resource_not_found;
+    Dispatch::Pending(
+        async move {
+            match source.read(&uri).await {
+                Ok(contents) => complete(cacheable_body(&contents)),
+                Err(mut error) => {
+                    if error.code == RpcError::INVALID_PARAMS {
+                        error.code = not_found;
+                    }
+                    Outcome::Error(error)
+                }
+            }
+        }
+        .boxed(),
+    )
+}
+
+/// -32602 for a cursor that this server never gave out.
+pub(crate) fn unknown_cursor(cursor: &str) -> RpcError {
+    RpcError::invalid_params(format!("unknown cursor {cursor:?}"))
+}
+
+/// A list or a resource with the hint that it may change at any time.
+pub(super) fn cacheable_body(result: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Hinted<'a, T> {
+        #[serde(flatten)]
+        result: &'a T,
+        ttl_ms: u64,
+        cache_scope: &'static str,
+    }
+    let hinted = Hinted { result, ttl_ms: 0, cache_scope: "private" };
+    serde_json::to_vec(&hinted).unwrap_or_else(|_| b"{}".to_vec())
+}
+
+fn body(result: &impl Serialize, has_meta: bool) -> Outcome {
+    match serde_json::to_vec(result) {
+        Ok(body) => Outcome::Result { body, has_meta },
+        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
+    }
+}
+
+fn complete(body: Vec<u8>) -> Outcome {
+    Outcome::Result { body, has_meta: false }
+}
+
+fn fail(error: RpcError) -> Dispatch {
+    Dispatch::Ready(Outcome::Error(error))
+}

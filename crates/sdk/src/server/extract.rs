@@ -1,0 +1,89 @@
+//! What a handler can take as arguments.
+
+use super::{Context, Inner, Outbox, ToolError, schema};
+use carrick_proto::peer::Call;
+use carrick_proto::rpc::Field;
+use carrick_proto::types::RawJson;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::any::{TypeId, type_name};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A call of a tool, from which extractors take what they need.
+pub struct Request {
+    pub(super) call: Call,
+    pub(super) outbox: Arc<dyn Outbox>,
+    pub(super) server: Arc<Inner>,
+}
+
+impl Request {
+    /// The JSON text of the arguments; absent and null count as none.
+    pub fn arguments(&self) -> &[u8] {
+        match self.call.message.field(Field::Arguments) {
+            None | Some(b"null") => b"{}",
+            Some(json) => json,
+        }
+    }
+}
+
+/// Something a handler can take.
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot take `{Self}`",
+    note = "handlers take `Args<T>`, `State<T>` and `Context`; a function marked #[tool] also \
+            takes plain parameters whose types implement Deserialize and JsonSchema"
+)]
+pub trait FromRequest: Sized {
+    /// Takes it from a call.
+    ///
+    /// # Errors
+    /// When the call does not have it; the text goes to the model.
+    fn from_request(request: &Request) -> Result<Self, ToolError>;
+
+    /// The schema of the arguments, from the extractor that reads them.
+    fn input_schema() -> Option<RawJson> {
+        None
+    }
+}
+
+/// The arguments of the call as a type; its schema is the tool's input schema.
+pub struct Args<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema> FromRequest for Args<T> {
+    fn from_request(request: &Request) -> Result<Self, ToolError> {
+        serde_json::from_slice(request.arguments())
+            .map(Args)
+            .map_err(|e| ToolError::new(format!("these arguments do not fit the schema: {e}")))
+    }
+
+    fn input_schema() -> Option<RawJson> {
+        Some(schema::of_arguments::<T>())
+    }
+}
+
+/// A value shared by all calls: see [`super::ServerBuilder::state`].
+pub struct State<T>(pub Arc<T>);
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Send + Sync + 'static> FromRequest for State<T> {
+    fn from_request(request: &Request) -> Result<Self, ToolError> {
+        let state = request.server.state.get(&TypeId::of::<T>()).cloned();
+        state
+            .and_then(|any| any.downcast().ok())
+            .map(State)
+            .ok_or_else(|| ToolError::new(format!("the server has no state {}", type_name::<T>())))
+    }
+}
+
+impl FromRequest for Context {
+    fn from_request(request: &Request) -> Result<Self, ToolError> {
+        Ok(Self::new(&request.call, request.outbox.clone()))
+    }
+}

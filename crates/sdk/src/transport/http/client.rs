@@ -1,0 +1,317 @@
+//! The client's side of Streamable HTTP, in both its forms.
+//!
+//! Every message is a POST of its own. The answer to a request comes as JSON or
+//! as an event stream; what arrives is handed on as it comes, and how each
+//! exchange ended is said exactly once. In the form with sessions there is also
+//! a stream opened by GET, and a broken stream is resumed when the server gave
+//! its events ids.
+
+mod exchange;
+mod headers;
+mod listen;
+mod params;
+mod retry;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method as Verb, Uri};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use carrick_proto::method::Method;
+use carrick_proto::peer::Lane;
+use carrick_proto::revision::Revision;
+use carrick_proto::sse;
+
+use crate::net::HttpClient;
+use crate::transport::{Event, Outgoing, Transport};
+
+pub use headers::HttpTransportError;
+pub use retry::Retry;
+
+/// How a [`HttpTransport`] behaves: take [`HttpOptions::default`] and set what
+/// should differ.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// The largest message taken, in bytes. Default: 16 MiB.
+    pub max_message_bytes: usize,
+    /// How broken streams are resumed. Default: see [`Retry::default`].
+    pub retry: Retry,
+    /// Whether to open the stream for messages that answer no request, where
+    /// the server has one (legacy). Default: true.
+    pub listen: bool,
+    /// How long closing waits for the server to end the session. Default: 2 s.
+    pub close_timeout: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            max_message_bytes: 16 * 1024 * 1024,
+            retry: Retry::default(),
+            listen: true,
+            close_timeout: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A connection to one MCP endpoint.
+///
+/// Dropping it aborts every exchange; closing it also tells the server that the
+/// session is over.
+pub struct HttpTransport {
+    link: Arc<Link>,
+    events: mpsc::Receiver<Event>,
+    /// Exchanges that wait for a response.
+    lanes: HashMap<u64, AbortHandle>,
+    requests: JoinSet<u64>,
+    /// Messages without a response, and the stream of the server's own ones.
+    others: JoinSet<()>,
+    listener: Option<AbortHandle>,
+    /// False while the server has not yet heard that the session is open.
+    ready: watch::Sender<bool>,
+    closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+/// What all exchanges share.
+struct Link {
+    http: HttpClient,
+    url: Uri,
+    headers: HeaderMap,
+    options: HttpOptions,
+    session: Mutex<Session>,
+    params: Mutex<params::ParamTable>,
+    events: mpsc::Sender<Event>,
+    /// Bytes of messages that the server has not yet taken.
+    queued: AtomicUsize,
+}
+
+/// What `initialize` led to (legacy).
+#[derive(Debug, Default, Clone)]
+struct Session {
+    id: Option<HeaderValue>,
+    revision: Option<Revision>,
+}
+
+impl HttpTransport {
+    /// A transport to `url` (absolute, `http` or `https`) whose requests all
+    /// carry `headers`, such as `Authorization`. Nothing connects until
+    /// something is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`HttpTransportError`] for a URL or header that cannot be used.
+    pub fn new<N, V>(
+        http: HttpClient,
+        url: &str,
+        headers: impl IntoIterator<Item = (N, V)>,
+        options: HttpOptions,
+    ) -> Result<Self, HttpTransportError>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let url = headers::endpoint(url)?;
+        let headers = headers::extra(headers)?;
+        let (sender, events) = mpsc::channel(64);
+        let link = Link {
+            http,
+            url,
+            headers,
+            options,
+            session: Mutex::default(),
+            params: Mutex::default(),
+            events: sender,
+            queued: AtomicUsize::new(0),
+        };
+        Ok(Self {
+            link: Arc::new(link),
+            events,
+            lanes: HashMap::new(),
+            requests: JoinSet::new(),
+            others: JoinSet::new(),
+            listener: None,
+            ready: watch::Sender::new(true),
+            closing: None,
+        })
+    }
+
+    /// Ends the session, if there is one, once what is on its way has arrived.
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.requests.abort_all();
+        if let Some(listener) = self.listener.take() {
+            listener.abort();
+        }
+        let mut others = std::mem::take(&mut self.others);
+        let link = Arc::clone(&self.link);
+        Box::pin(async move {
+            let ending = async {
+                while others.join_next().await.is_some() {}
+                link.end_session().await;
+            };
+            if timeout(link.options.close_timeout, ending).await.is_err() {
+                tracing::debug!("the server did not end the session in time");
+            }
+        })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        while let Poll::Ready(Some(ended)) = self.requests.poll_join_next(cx) {
+            if let Ok(number) = ended {
+                self.lanes.remove(&number);
+            }
+        }
+        while let Poll::Ready(Some(_)) = self.others.poll_join_next(cx) {}
+        match ready!(self.events.poll_recv(cx)) {
+            Some(event) => Poll::Ready(event),
+            // The link holds a sender, so the channel never ends.
+            None => Poll::Pending,
+        }
+    }
+
+    fn send(&mut self, message: Outgoing) {
+        let Outgoing { lane, bytes, head: Some(head), .. } = message else {
+            debug_assert!(false, "a client's message has a head");
+            return;
+        };
+        if head.method == Method::Cancelled && exchange::disconnect_cancels(&head) {
+            // Abandoning the lane says the same here.
+            return;
+        }
+        let link = Arc::clone(&self.link);
+        let queued = Queued::new(&link, bytes.len());
+        let bytes = Bytes::from(bytes);
+        match lane {
+            Lane::Exchange(number) => {
+                let ready = self.ready.subscribe();
+                let task = self.requests.spawn(async move {
+                    wait_until_ready(ready).await;
+                    exchange::request(&link, lane, bytes, &head, queued).await;
+                    number
+                });
+                self.lanes.insert(number, task);
+            }
+            Lane::Connection if head.method == Method::Initialized => {
+                self.ready.send_replace(false);
+                let ready = self.ready.clone();
+                self.listener = Some(self.others.spawn(async move {
+                    link.session().revision = head.revision;
+                    exchange::one_way(&link, bytes, &head, queued).await;
+                    ready.send_replace(true);
+                    if link.options.listen {
+                        listen::run(&link).await;
+                    }
+                }));
+            }
+            Lane::Connection => {
+                let ready = self.ready.subscribe();
+                self.others.spawn(async move {
+                    wait_until_ready(ready).await;
+                    exchange::one_way(&link, bytes, &head, queued).await;
+                });
+            }
+        }
+    }
+
+    fn abandon(&mut self, lane: Lane) {
+        if let Lane::Exchange(number) = lane
+            && let Some(task) = self.lanes.remove(&number)
+        {
+            task.abort();
+        }
+    }
+
+    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Every message is on its way by itself; failures are events.
+        Poll::Ready(Ok(()))
+    }
+
+    fn queued(&self) -> usize {
+        self.link.queued.load(Ordering::Relaxed)
+    }
+
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.closing.is_none() {
+            self.closing = Some(self.close());
+        }
+        match &mut self.closing {
+            Some(closing) => closing.as_mut().poll(cx),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for HttpTransport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Not the URL: its query may hold a secret.
+        f.debug_struct("HttpTransport").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+    }
+}
+
+/// A message on its way, counted until the server takes it.
+struct Queued {
+    link: Arc<Link>,
+    bytes: usize,
+}
+
+impl Queued {
+    fn new(link: &Arc<Link>, bytes: usize) -> Self {
+        link.queued.fetch_add(bytes, Ordering::Relaxed);
+        Self { link: Arc::clone(link), bytes }
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.link.queued.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+async fn wait_until_ready(mut ready: watch::Receiver<bool>) {
+    // An error says that the transport is gone; this task ends with it.
+    drop(ready.wait_for(|ready| *ready).await);
+}
+
+impl Link {
+    fn session(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn params(&self) -> MutexGuard<'_, params::ParamTable> {
+        self.params.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn tell(&self, event: Event) {
+        // The receiver lives as long as the tasks that call this.
+        drop(self.events.send(event).await);
+    }
+
+    /// Best effort, whatever the server answers.
+    async fn end_session(&self) {
+        if self.session().id.is_none() {
+            return;
+        }
+        if let Ok(response) = self.http.send(self.bare(Verb::DELETE)).await {
+            // Read to its end, so that the connection can be used again.
+            drop(response.into_body().collect(64 * 1024).await);
+        }
+    }
+
+    fn decoder(&self) -> sse::Decoder {
+        sse::Decoder::new(self.options.retry.limits(self.options.max_message_bytes))
+    }
+}

@@ -1,0 +1,169 @@
+//! Requests and their headers.
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
+use http::{HeaderMap, HeaderValue, Method as Verb, Request, Uri};
+
+use carrick_proto::http::{encode_value, name};
+use carrick_proto::peer::Head;
+use carrick_proto::revision::Revision;
+
+use super::Link;
+
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// Why a transport cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpTransportError {
+    /// The URL is not an absolute `http` or `https` URL.
+    #[error("the URL of the server must start with http:// or https:// and name a host")]
+    Url,
+    /// The name or the value of a header has characters that no header may have.
+    #[error("header {0:?} cannot be sent: its name or value has a character that is not allowed")]
+    Header(String),
+    /// The transport itself sets this header.
+    #[error("header {0:?} is set by the transport")]
+    OwnHeader(String),
+}
+
+/// Reads the URL of an endpoint.
+pub(super) fn endpoint(url: &str) -> Result<Uri, HttpTransportError> {
+    let url: Uri = url.parse().map_err(|_| HttpTransportError::Url)?;
+    let http = matches!(url.scheme_str(), Some("http" | "https"));
+    if http && url.host().is_some_and(|host| !host.is_empty()) {
+        Ok(url)
+    } else {
+        Err(HttpTransportError::Url)
+    }
+}
+
+/// Reads further headers; refuses those that would contradict the transport's own.
+pub(super) fn extra<N: AsRef<str>, V: AsRef<str>>(
+    headers: impl IntoIterator<Item = (N, V)>,
+) -> Result<HeaderMap, HttpTransportError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let name = name.as_ref();
+        let bad = || HttpTransportError::Header(name.to_owned());
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        if is_own(&key) {
+            return Err(HttpTransportError::OwnHeader(name.to_owned()));
+        }
+        let mut value = HeaderValue::from_str(value.as_ref()).map_err(|_| bad())?;
+        // What a user adds is mostly a secret: it stays out of logs.
+        value.set_sensitive(true);
+        map.append(key, value);
+    }
+    Ok(map)
+}
+
+fn is_own(name: &HeaderName) -> bool {
+    const OWN: [&str; 8] = [
+        "accept",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    OWN.contains(&name.as_str()) || name.as_str().starts_with("mcp-")
+}
+
+impl Link {
+    /// A POST of one message.
+    ///
+    /// # Errors
+    ///
+    /// A method or revision that cannot stand in a header.
+    pub(super) fn post(
+        &self,
+        bytes: Bytes,
+        head: &Head,
+    ) -> Result<Request<Bytes>, InvalidHeaderValue> {
+        let mut request = self.request(Verb::POST, bytes.clone(), head.revision);
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.insert(ACCEPT, BOTH);
+        if !head.revision.is_some_and(|revision| revision.rules().mirrored_headers) {
+            return Ok(request);
+        }
+        if !head.method_name.is_empty() {
+            headers.insert(name::METHOD, HeaderValue::from_str(&head.method_name)?);
+        }
+        if let Some(target) = &head.name {
+            headers.insert(name::NAME, HeaderValue::from_str(&encode_value(target))?);
+            for (header, value) in self.params().headers_of(target, head.method, &bytes) {
+                let Ok(header) = HeaderName::try_from(header) else { continue };
+                headers.insert(header, HeaderValue::from_str(&value)?);
+            }
+        }
+        Ok(request)
+    }
+
+    /// A GET of an event stream, from the start or after an event.
+    pub(super) fn get(&self, last_event_id: Option<HeaderValue>) -> Request<Bytes> {
+        let mut request = self.bare(Verb::GET);
+        request.headers_mut().insert(ACCEPT, EVENTS);
+        if let Some(id) = last_event_id {
+            request.headers_mut().insert(name::LAST_EVENT_ID, id);
+        }
+        request
+    }
+
+    /// A request without a body, in the session.
+    pub(super) fn bare(&self, verb: Verb) -> Request<Bytes> {
+        let revision = self.session().revision;
+        self.request(verb, Bytes::new(), revision)
+    }
+
+    /// `revision` is none only for `initialize`, which also belongs to no session.
+    fn request(&self, verb: Verb, body: Bytes, revision: Option<Revision>) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = verb;
+        *request.uri_mut() = self.url.clone();
+        let headers = request.headers_mut();
+        headers.extend(self.headers.clone());
+        if let Some(revision) = revision {
+            headers.insert(name::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
+            if revision.rules().http_sessions
+                && let Some(id) = self.session().id.clone()
+            {
+                headers.insert(name::SESSION_ID, id);
+            }
+        }
+        request
+    }
+}
+
+/// Where a redirect leads, if it may be followed: 307 and 308 keep the method
+/// and body, and the same origin keeps the credentials where they belong.
+pub(super) fn redirect(from: &Uri, status: u16, headers: &HeaderMap) -> Option<Uri> {
+    if !matches!(status, 307 | 308) {
+        return None;
+    }
+    let location = headers.get(http::header::LOCATION)?.to_str().ok()?;
+    let target: Uri = if location.starts_with('/') && !location.starts_with("//") {
+        let mut parts = from.clone().into_parts();
+        parts.path_and_query = Some(location.parse().ok()?);
+        Uri::from_parts(parts).ok()?
+    } else {
+        location.parse().ok()?
+    };
+    let same = target.scheme() == from.scheme()
+        && target.host().map(str::to_ascii_lowercase) == from.host().map(str::to_ascii_lowercase)
+        && port(&target) == port(from);
+    same.then_some(target)
+}
+
+fn port(uri: &Uri) -> Option<u16> {
+    uri.port_u16().or(match uri.scheme_str() {
+        Some("http") => Some(80),
+        Some("https") => Some(443),
+        _ => None,
+    })
+}

@@ -1,0 +1,45 @@
+//! The stream for messages that answer no request (legacy).
+
+use tokio::time::sleep;
+
+use carrick_proto::http::MediaType;
+
+use super::Link;
+use super::exchange::media_type;
+use super::retry::{Attempts, chance};
+use super::stream::{Ended, Place, drain};
+
+/// Opens the stream and keeps it open. Returns when the server has none, or has
+/// shown often enough that it does not stay open; requests go on without it.
+pub(super) async fn run(link: &Link) {
+    let mut attempts = Attempts::new(link.options.retry);
+    let mut place = Place::default();
+    loop {
+        let why = match link.http.send(link.get(place.header())).await {
+            Ok(response) => {
+                let status = response.status();
+                let events = media_type(&response) == MediaType::EventStream;
+                let mut body = response.into_body();
+                if status.is_success() && events {
+                    match drain(link, &mut body, &mut place, &mut attempts).await {
+                        Ended::Broken(why) | Ended::Failed(why) => why,
+                        Ended::Response => return,
+                    }
+                } else if status.is_server_error() {
+                    format!("HTTP status {}", status.as_u16())
+                } else {
+                    drop(body.collect(4096).await);
+                    tracing::debug!(%status, "the server has no stream of its own messages");
+                    return;
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        let Some(delay) = attempts.next(chance()) else {
+            tracing::warn!(why, "the stream of the server's own messages is given up");
+            return;
+        };
+        tracing::debug!(why, ?delay, "the stream of the server's own messages is opened again");
+        sleep(delay).await;
+    }
+}

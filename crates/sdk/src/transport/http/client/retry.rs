@@ -1,0 +1,141 @@
+//! When to try a broken stream again.
+
+use std::time::Duration;
+
+use carrick_proto::sse;
+
+/// How broken event streams are resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Retry {
+    /// How often in a row without progress: 0 is never, `None` without end.
+    /// Default: 5.
+    pub max_retries: Option<u32>,
+    /// The delay before the first try where the server asks for none. It
+    /// doubles with each further one. Default: 1 s.
+    pub base: Duration,
+    /// No delay is longer, whatever the server asks for. Default: 30 s.
+    pub ceiling: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            max_retries: Some(5),
+            base: Duration::from_secs(1),
+            ceiling: Duration::from_secs(30),
+        }
+    }
+}
+
+/// No delay that a server asks for is taken as shorter.
+const FLOOR: Duration = Duration::from_millis(50);
+
+/// A stream that lived this long had made progress when it broke.
+pub(super) const MIN_UPTIME: Duration = Duration::from_secs(10);
+
+impl Retry {
+    pub(super) fn limits(&self, max_event_bytes: usize) -> sse::Limits {
+        let mut limits = sse::Limits::default();
+        limits.max_event_bytes = max_event_bytes;
+        limits.retry_floor = FLOOR;
+        limits.retry_ceiling = self.ceiling.max(FLOOR);
+        limits
+    }
+}
+
+/// The tries so far of one stream.
+#[derive(Debug)]
+pub(super) struct Attempts {
+    retry: Retry,
+    used: u32,
+    /// What the server asked for last.
+    asked: Option<Duration>,
+}
+
+impl Attempts {
+    pub(super) fn new(retry: Retry) -> Self {
+        Self { retry, used: 0, asked: None }
+    }
+
+    /// Something new came: the count starts again.
+    pub(super) fn progress(&mut self) {
+        self.used = 0;
+    }
+
+    pub(super) fn server_asks(&mut self, delay: Duration) {
+        self.asked = Some(delay);
+    }
+
+    /// The delay before the next try, or `None` when there is to be none.
+    /// `spread` (0 to 255) is chance: it adds up to a quarter, so that clients
+    /// of a restarted server do not all come at once.
+    pub(super) fn next(&mut self, spread: u8) -> Option<Duration> {
+        if self.retry.max_retries.is_some_and(|max| self.used >= max) {
+            return None;
+        }
+        let doubled =
+            self.retry.base.saturating_mul(1u32.checked_shl(self.used).unwrap_or(u32::MAX));
+        self.used = self.used.saturating_add(1);
+        let grown = doubled.max(self.asked.unwrap_or_default()).min(self.retry.ceiling);
+        Some(match self.asked {
+            // A server that asks for a delay is polled at that pace.
+            Some(asked) if self.used == 1 => asked,
+            _ => grown.saturating_add(grown / 1024 * u32::from(spread)).min(self.retry.ceiling),
+        })
+    }
+}
+
+/// A byte of chance.
+pub(super) fn chance() -> u8 {
+    let mut byte = [0];
+    // Without entropy there is no spread, which is no failure.
+    if getrandom::fill(&mut byte).is_err() {
+        return 0;
+    }
+    byte[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d033_the_delay_saturates() {
+        let mut attempts = Attempts::new(Retry { max_retries: None, ..Retry::default() });
+        let delays: Vec<_> = (0..70).map_while(|_| attempts.next(0)).collect();
+        assert_eq!(delays.len(), 70);
+        assert_eq!(delays[..3], [1, 2, 4].map(Duration::from_secs));
+        assert_eq!(delays[69], Retry::default().ceiling);
+        attempts.used = u32::MAX;
+        assert_eq!(attempts.next(255), Some(Retry::default().ceiling));
+    }
+
+    #[test]
+    fn d034_zero_is_never_and_n_is_n() {
+        for (max, count) in [(Some(0), 0), (Some(1), 1), (Some(3), 3)] {
+            let mut attempts = Attempts::new(Retry { max_retries: max, ..Retry::default() });
+            assert_eq!((0..10).map_while(|_| attempts.next(0)).count(), count);
+        }
+    }
+
+    #[test]
+    fn d032_only_progress_resets_the_count() {
+        let mut attempts = Attempts::new(Retry { max_retries: Some(2), ..Retry::default() });
+        assert!(attempts.next(0).is_some());
+        assert!(attempts.next(0).is_some());
+        attempts.server_asks(Duration::ZERO);
+        assert!(attempts.next(0).is_none());
+        attempts.progress();
+        assert!(attempts.next(0).is_some());
+    }
+
+    #[test]
+    fn the_delay_asked_for_is_kept_and_chance_adds_at_most_a_quarter() {
+        let mut attempts = Attempts::new(Retry::default());
+        attempts.server_asks(Duration::from_millis(500));
+        assert_eq!(attempts.next(255), Some(Duration::from_millis(500)));
+        let second = attempts.next(255).unwrap();
+        assert!(second >= Duration::from_secs(2) && second <= Duration::from_millis(2500));
+    }
+}

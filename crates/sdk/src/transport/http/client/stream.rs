@@ -1,0 +1,193 @@
+//! Event streams that answer a request, resumed when they break.
+
+use bytes::Bytes;
+use http::HeaderValue;
+use tokio::time::{Duration, Instant, sleep, timeout};
+
+use carrick_proto::http::MediaType;
+use carrick_proto::peer::{Head, Lane, LaneEnd};
+use carrick_proto::sse::Decoder;
+
+use crate::net::Body;
+
+use super::exchange::{Asked, Delivered, deliver, disconnect_cancels, media_type, session_is_over};
+use super::retry::{Attempts, MIN_UPTIME, chance};
+use crate::transport::Event;
+
+use super::Link;
+
+/// How long a server may take to end a stream after the response, before the
+/// connection is given up instead of kept.
+const TAIL: Duration = Duration::from_secs(1);
+
+/// How a stream came to its end.
+pub(super) enum Ended {
+    /// With what it was for.
+    Response,
+    /// Too early, but it may be resumed.
+    Broken(String),
+    /// In a way that no resuming mends.
+    Failed(String),
+}
+
+/// Reads a stream until the response, resuming it where that is possible.
+pub(super) async fn read(
+    link: &Link,
+    asked: &Asked<'_>,
+    body: Body,
+    session: Result<Option<HeaderValue>, String>,
+) -> Option<LaneEnd> {
+    let mut attempts = Attempts::new(link.options.retry);
+    let mut place = Place::default();
+    let mut body = body;
+    loop {
+        let why = match pass(link, asked, &mut body, &session, &mut place, &mut attempts).await {
+            Ended::Response => return None,
+            Ended::Failed(why) => return Some(LaneEnd::Lost(why)),
+            Ended::Broken(why) => why,
+        };
+        // Without sessions there is nothing to resume, and before the answer
+        // to `initialize` there is no session.
+        if asked.head.revision.is_none() || disconnect_cancels(asked.head) {
+            return Some(LaneEnd::Lost(why));
+        }
+        body = match resume(link, asked.head, &place, &mut attempts).await {
+            Ok(body) => body,
+            Err(Some(refusal)) => return Some(LaneEnd::Lost(format!("{why}; {refusal}"))),
+            Err(None) => return Some(LaneEnd::Lost(why)),
+        };
+    }
+}
+
+/// Opens the stream again after the last event.
+async fn resume(
+    link: &Link,
+    head: &Head,
+    place: &Place,
+    attempts: &mut Attempts,
+) -> Result<Body, Option<String>> {
+    let Some(id) = place.header() else { return Err(None) };
+    loop {
+        let Some(delay) = attempts.next(chance()) else { return Err(None) };
+        sleep(delay).await;
+        let Ok(response) = link.http.send(link.get(Some(id.clone()))).await else {
+            continue;
+        };
+        let status = response.status();
+        if status.is_server_error() {
+            continue;
+        }
+        if session_is_over(link, head, status.as_u16()).await {
+            return Err(None);
+        }
+        if !status.is_success() || media_type(&response) != MediaType::EventStream {
+            return Err(Some(format!("it cannot be resumed (HTTP status {})", status.as_u16())));
+        }
+        return Ok(response.into_body());
+    }
+}
+
+/// Where in a stream its reader is.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    last_event_id: String,
+}
+
+impl Place {
+    /// The place as a header, if the server gave one that can be sent.
+    pub(super) fn header(&self) -> Option<HeaderValue> {
+        let id = (!self.last_event_id.is_empty()).then_some(&self.last_event_id)?;
+        HeaderValue::from_str(id).ok()
+    }
+
+    /// Keeps the id of what was just read; true when it is a new one.
+    fn advance(&mut self, id: Option<String>) -> bool {
+        match id {
+            Some(id) if id != self.last_event_id => {
+                self.last_event_id = id;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Reads one connection's part of a stream.
+async fn pass(
+    link: &Link,
+    asked: &Asked<'_>,
+    body: &mut Body,
+    session: &Result<Option<HeaderValue>, String>,
+    place: &mut Place,
+    attempts: &mut Attempts,
+) -> Ended {
+    let mut decoder = link.decoder();
+    loop {
+        let message = match next_message(&mut decoder, body, place, attempts).await {
+            Ok(message) => message,
+            Err(ended) => return ended,
+        };
+        match deliver(link, asked, message, session).await {
+            Delivered::Other => {}
+            Delivered::Invalid(why) => return Ended::Failed(why),
+            Delivered::Response => {
+                // Reads the end of the body, so that the connection is kept.
+                drop(timeout(TAIL, async { while let Ok(Some(_)) = body.chunk().await {} }).await);
+                return Ended::Response;
+            }
+        }
+    }
+}
+
+/// Reads one connection's part of a stream that answers no request.
+pub(super) async fn drain(
+    link: &Link,
+    body: &mut Body,
+    place: &mut Place,
+    attempts: &mut Attempts,
+) -> Ended {
+    let mut decoder = link.decoder();
+    let opened = Instant::now();
+    loop {
+        match next_message(&mut decoder, body, place, attempts).await {
+            Ok(bytes) => link.tell(Event::Message { lane: Lane::Connection, bytes }).await,
+            Err(ended) => {
+                if opened.elapsed() >= MIN_UPTIME {
+                    attempts.progress();
+                }
+                return ended;
+            }
+        }
+    }
+}
+
+/// The data of the next event that is a message.
+async fn next_message(
+    decoder: &mut Decoder,
+    body: &mut Body,
+    place: &mut Place,
+    attempts: &mut Attempts,
+) -> Result<Bytes, Ended> {
+    loop {
+        while let Some(event) = decoder.next() {
+            let event = event.map_err(|error| Ended::Failed(error.to_string()))?;
+            if let Some(delay) = event.retry {
+                attempts.server_asks(delay);
+            }
+            if place.advance(event.id) {
+                attempts.progress();
+            }
+            if event.event == "message" && !event.data.is_empty() {
+                return Ok(event.data.into());
+            }
+            if !event.data.is_empty() {
+                tracing::debug!(event = %event.event, "an event of another kind is passed over");
+            }
+        }
+        match body.chunk().await {
+            Ok(Some(chunk)) => decoder.push(&chunk),
+            Ok(None) => return Err(Ended::Broken("the stream ended before the response".into())),
+            Err(error) => return Err(Ended::Broken(error.to_string())),
+        }
+    }
+}

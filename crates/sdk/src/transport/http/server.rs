@@ -1,0 +1,146 @@
+//! The server's side of Streamable HTTP: one endpoint for clients with sessions
+//! and without.
+
+mod accept;
+mod body;
+mod conversation;
+mod endpoint;
+mod lanes;
+mod mailbox;
+mod post;
+mod refusal;
+mod session;
+mod signals;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+use carrick_proto::http::{AccessRules, Hosts};
+use carrick_proto::rpc::Limits;
+
+use crate::server::Server;
+
+use endpoint::Endpoint;
+
+/// How an [`HttpServer`] behaves: take [`HttpServerOptions::default`] and set
+/// what should differ.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HttpServerOptions {
+    /// The path of the endpoint. Default: `/mcp`.
+    pub path: String,
+    /// Which hosts and origins may enter. Default: loopback names with the bound
+    /// port, and pages served from there.
+    pub access: Option<AccessRules>,
+    /// Whether clients may open sessions by `initialize` (legacy). Default: true.
+    pub sessions: bool,
+    /// Bounds on one message.
+    pub limits: Limits,
+    /// Largest body of a request, in bytes. Default: 16 MiB.
+    pub max_body_bytes: usize,
+    /// Largest head of a request, in bytes, at least 8 KiB. Default: 64 KiB.
+    pub max_head_bytes: usize,
+    /// How long a client may take to send the head of a request, or its body.
+    /// Default: 30 s.
+    pub read_timeout: Duration,
+    /// How long a call may be silent before its answer becomes an event stream.
+    /// Default: 1 s.
+    pub quiet: Duration,
+    /// How often an idle event stream gets a comment. Default: 15 s.
+    pub keep_alive: Duration,
+    /// Most connections at a time; more wait. Default: 4,096.
+    pub max_connections: usize,
+    /// Most calls that run at a time in one session. Default: 256.
+    pub max_calls: usize,
+    /// Most sessions at a time. Default: 1,024.
+    pub max_sessions: usize,
+    /// How long a session lives without traffic and without an open stream.
+    /// Default: 30 min.
+    pub session_idle: Duration,
+    /// The same for a session whose client has not yet said that it is ready.
+    /// Default: 1 min.
+    pub session_half_open: Duration,
+    /// How much a session keeps of each stream, and of all ended ones, for
+    /// clients that resume, in bytes. Default: 1 MiB.
+    pub replay_bytes: usize,
+    /// How long running calls may go on after the shutdown began. Default: 5 s.
+    pub grace: Duration,
+}
+
+impl Default for HttpServerOptions {
+    fn default() -> Self {
+        Self {
+            path: "/mcp".into(),
+            access: None,
+            sessions: true,
+            limits: Limits::default(),
+            max_body_bytes: 16 << 20,
+            max_head_bytes: 64 << 10,
+            read_timeout: Duration::from_secs(30),
+            quiet: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            max_connections: 4096,
+            max_calls: 256,
+            max_sessions: 1024,
+            session_idle: Duration::from_secs(30 * 60),
+            session_half_open: Duration::from_secs(60),
+            replay_bytes: 1 << 20,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A server that listens on a socket.
+pub struct HttpServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    endpoint: Arc<Endpoint>,
+}
+
+impl HttpServer {
+    /// Binds the socket; nothing is answered before [`serve`](Self::serve).
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be bound.
+    pub async fn bind(
+        server: Server,
+        address: SocketAddr,
+        options: HttpServerOptions,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let rules = options.access.clone();
+        let access =
+            rules.unwrap_or_else(|| AccessRules::new(Hosts::Loopback { port: address.port() }));
+        let endpoint = Arc::new(Endpoint::new(server, access, options));
+        Ok(Self { listener, address, endpoint })
+    }
+
+    /// The address that was bound, with the port the system chose if none was given.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown` is ready; then takes no more connections, ends the
+    /// streams that wait for nothing in particular, and lets running calls go on
+    /// for [`HttpServerOptions::grace`].
+    ///
+    /// # Errors
+    ///
+    /// When the socket takes no more connections for a reason that will not pass.
+    pub async fn serve(self, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        accept::run(self.listener, self.endpoint, shutdown).await
+    }
+}
+
+impl std::fmt::Debug for HttpServer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpServer").field("address", &self.address).finish_non_exhaustive()
+    }
+}

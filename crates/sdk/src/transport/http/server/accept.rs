@@ -1,0 +1,135 @@
+//! Connections: taking them, serving them, and ending them in good order.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::endpoint::Endpoint;
+
+/// The smallest buffer for a request's head that hyper takes.
+const MIN_HEAD: usize = 8 * 1024;
+
+const MAX_HEADERS: usize = 128;
+
+/// The pause after the system ran out of something.
+const EXHAUSTED: Duration = Duration::from_millis(200);
+
+/// Serves until the shutdown has begun and the last call has ended.
+pub(super) async fn run(
+    listener: TcpListener,
+    endpoint: Arc<Endpoint>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    let drain = watch::Sender::new(false);
+    let served = take_all(&listener, &endpoint, shutdown, &mut connections, &drain).await;
+    drop(listener);
+    drain.send_replace(true);
+    endpoint.sessions.end_streams();
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if timeout(endpoint.options.grace, ended).await.is_err() {
+        tracing::warn!(open = connections.len(), "connections are cut: their calls did not end");
+    }
+    connections.shutdown().await;
+    endpoint.sessions.end_all();
+    served
+}
+
+async fn take_all(
+    listener: &TcpListener,
+    endpoint: &Arc<Endpoint>,
+    shutdown: impl Future<Output = ()>,
+    connections: &mut JoinSet<()>,
+    drain: &watch::Sender<bool>,
+) -> io::Result<()> {
+    let mut shutdown = pin!(shutdown);
+    let slots = Arc::new(Semaphore::new(endpoint.options.max_connections));
+    let mut sweep = interval(endpoint.sessions.sweep_period());
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let next = async {
+            // The semaphore is never closed.
+            let slot = Arc::clone(&slots).acquire_owned().await.ok();
+            (listener.accept().await, slot)
+        };
+        tokio::select! {
+            () = &mut shutdown => return Ok(()),
+            (accepted, slot) = next => match accepted {
+                Ok((stream, _)) => {
+                    let serving = connection(stream, Arc::clone(endpoint), drain.subscribe());
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(slot);
+                    });
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(error) if is_exhaustion(&error) => {
+                    tracing::warn!(%error, "no connection can be taken for now");
+                    sleep(EXHAUSTED).await;
+                }
+                Err(error) => return Err(error),
+            },
+            _ = sweep.tick() => endpoint.sessions.sweep(),
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut drain: watch::Receiver<bool>) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection ended before it began");
+        return;
+    }
+    let options = &endpoint.options;
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(options.read_timeout)
+        .max_buf_size(options.max_head_bytes.max(MIN_HEAD))
+        .max_headers(MAX_HEADERS);
+    let service = service_fn(|request| endpoint.answer(request));
+    let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
+    let ended = tokio::select! {
+        ended = serving.as_mut() => ended,
+        () = draining(&mut drain) => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke");
+    }
+}
+
+async fn draining(drain: &mut watch::Receiver<bool>) {
+    // The sender lives until every connection has ended.
+    drop(drain.wait_for(|drain| *drain).await);
+}
+
+/// Errors of accepting that only concern the connection that was not taken.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::ConnectionRefused
+            | Kind::Interrupted
+    )
+}
+
+/// The process or the system has no descriptors or no memory left.
+fn is_exhaustion(error: &io::Error) -> bool {
+    use nix::errno::Errno;
+    error.raw_os_error().map(Errno::from_raw).is_some_and(|errno| {
+        matches!(errno, Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM)
+    })
+}

@@ -1,0 +1,178 @@
+//! Bodies of answers.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+use carrick_proto::sse::{KEEP_ALIVE, encode_event};
+
+use super::conversation::Conversation;
+use super::mailbox::{Outgoing, Reader};
+use super::session::InUse;
+
+/// Messages that wait are put into one frame up to this size.
+const FRAME: usize = 32 * 1024;
+
+/// The body of an answer.
+pub(super) enum Answer {
+    /// All of it (which may be nothing).
+    Whole(Bytes),
+    /// An event stream.
+    Events(Events),
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = match self.get_mut() {
+            Self::Whole(bytes) if bytes.is_empty() => None,
+            Self::Whole(bytes) => Some(std::mem::take(bytes)),
+            Self::Events(events) => std::task::ready!(events.poll_data(cx)),
+        };
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Events(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// The event ids of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct EventId {
+    pub(super) stream: u64,
+    pub(super) number: u64,
+}
+
+impl EventId {
+    /// Reads what [`Display`](std::fmt::Display) writes, and nothing else.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (stream, number) = text.split_once('-')?;
+        let id = Self { stream: stream.parse().ok()?, number: number.parse().ok()? };
+        (id.to_string() == text).then_some(id)
+    }
+}
+
+impl std::fmt::Display for EventId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.stream, self.number)
+    }
+}
+
+/// Where the messages of a stream come from.
+pub(super) enum Source {
+    /// A lane of a session. Its events have ids, which name the lane.
+    Lane {
+        /// The lane's number.
+        stream: u64,
+        /// Its messages.
+        reader: Reader,
+        /// The session is in use while the stream is open.
+        #[expect(dead_code, reason = "held until the stream is dropped")]
+        session: InUse,
+    },
+    /// A request of its own. Dropping it ends the handler.
+    Request(Box<Conversation>),
+}
+
+impl Source {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(u64, Outgoing)>> {
+        match self {
+            Self::Lane { reader, .. } => reader.poll_next(cx),
+            Self::Request(conversation) => {
+                conversation.poll_next(cx).map(|(_, message)| Some((0, message)))
+            }
+        }
+    }
+}
+
+/// Writes messages as events, and comments while nothing comes.
+pub(super) struct Events {
+    source: Source,
+    /// Written before anything else.
+    start: Vec<u8>,
+    keep_alive: Duration,
+    idle: Pin<Box<Sleep>>,
+    ended: bool,
+}
+
+impl Events {
+    pub(super) fn new(source: Source, keep_alive: Duration) -> Self {
+        let idle = Box::pin(tokio::time::sleep(keep_alive));
+        Self { source, start: Vec::new(), keep_alive, idle, ended: false }
+    }
+
+    /// Starts with an event that has only an id, so that a client whose
+    /// connection breaks before the first message can resume.
+    pub(super) fn prime(&mut self, number: u64) {
+        self.write_at_start(number, b"");
+    }
+
+    /// Starts with a message that was read already.
+    pub(super) fn begin_with(&mut self, number: u64, message: &Outgoing) {
+        self.write_at_start(number, &message.bytes);
+        self.ended = message.last;
+    }
+
+    fn write_at_start(&mut self, number: u64, data: &[u8]) {
+        let mut out = std::mem::take(&mut self.start);
+        self.encode(&mut out, number, data);
+        self.start = out;
+    }
+
+    fn encode(&self, out: &mut Vec<u8>, number: u64, data: &[u8]) {
+        let id = match self.source {
+            Source::Lane { stream, .. } => Some(EventId { stream, number }.to_string()),
+            Source::Request(_) => None,
+        };
+        let name = (!data.is_empty()).then_some("message");
+        // Neither the name nor a formatted id can be refused.
+        let written = encode_event(out, name, id.as_deref(), None, data);
+        debug_assert!(written.is_ok());
+    }
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut out = std::mem::take(&mut self.start);
+        while !self.ended && out.len() < FRAME {
+            match self.source.poll_next(cx) {
+                Poll::Ready(Some((number, message))) => {
+                    self.encode(&mut out, number, &message.bytes);
+                    self.ended = message.last;
+                }
+                Poll::Ready(None) => self.ended = true,
+                Poll::Pending => break,
+            }
+        }
+        if !out.is_empty() {
+            self.idle.as_mut().reset(Instant::now() + self.keep_alive);
+            return Poll::Ready(Some(out.into()));
+        }
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        std::task::ready!(self.idle.as_mut().poll(cx));
+        self.idle.as_mut().reset(Instant::now() + self.keep_alive);
+        // Registers the new deadline with this task.
+        if self.idle.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE)))
+    }
+}

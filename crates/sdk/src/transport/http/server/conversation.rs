@@ -1,0 +1,125 @@
+//! A protocol engine together with the handlers that work for it.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use tokio::task::{AbortHandle, JoinSet};
+
+use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::{Limits, Message};
+use carrick_proto::types::RpcError;
+
+use crate::drive::{caught, run};
+use crate::server::{Dispatch, Outbox, Server};
+
+use super::mailbox::Outgoing;
+use super::signals::Signals;
+
+/// One side of one conversation: a session, or a single request.
+///
+/// A handler that does not answer at once gets a task of its own, which ends
+/// when the conversation is dropped.
+pub(super) struct Conversation {
+    server: Server,
+    peer: ServerPeer,
+    signals: Arc<Signals>,
+    outbox: Arc<dyn Outbox>,
+    running: JoinSet<(CallKey, Outcome)>,
+    handles: BTreeMap<CallKey, AbortHandle>,
+    max_calls: usize,
+}
+
+impl Conversation {
+    /// A conversation in which up to `max_calls` handlers run at once; further
+    /// calls are answered with an error.
+    pub(super) fn new(server: Server, limits: Limits, max_calls: usize) -> Self {
+        let signals = Arc::new(Signals::default());
+        let outbox = Arc::clone(&signals) as Arc<dyn Outbox>;
+        let peer = ServerPeer::new(server.identity(), limits);
+        let (running, handles) = (JoinSet::new(), BTreeMap::new());
+        Self { server, peer, signals, outbox, running, handles, max_calls }
+    }
+
+    /// Takes a message from the client.
+    pub(super) fn take(&mut self, lane: Lane, message: Message) {
+        self.peer.handle_message(lane, message);
+    }
+
+    /// The revision of the session, once there is one.
+    pub(super) fn session(&self) -> Option<Revision> {
+        self.peer.session()
+    }
+
+    /// The next message for the client.
+    pub(super) async fn next(&mut self) -> (Lane, Outgoing) {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// As [`next`](Self::next). Everything a handler says comes before its answer.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(Lane, Outgoing)> {
+        loop {
+            if let Some(message) = self.outputs() {
+                return Poll::Ready(message);
+            }
+            if self.signals.drain(&mut self.peer, Some(cx.waker())) {
+                continue;
+            }
+            match self.running.poll_join_next(cx) {
+                Poll::Ready(Some(Ok((key, outcome)))) => {
+                    self.handles.remove(&key);
+                    self.signals.drain(&mut self.peer, None);
+                    self.peer.respond(key, outcome);
+                }
+                // A call that was cancelled.
+                Poll::Ready(Some(Err(_))) => {}
+                Poll::Ready(None) | Poll::Pending => {
+                    if !self.signals.drain(&mut self.peer, Some(cx.waker())) {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what the engine wants until it wants a message sent.
+    fn outputs(&mut self) -> Option<(Lane, Outgoing)> {
+        while let Some(output) = self.peer.poll_output() {
+            match output {
+                ServerOutput::Send { lane, bytes, last, error } => {
+                    return Some((lane, Outgoing { bytes: Bytes::from(bytes), last, error }));
+                }
+                ServerOutput::Call(call) => self.start(call),
+                ServerOutput::Cancel(key) => {
+                    if let Some(handle) = self.handles.remove(&key) {
+                        handle.abort();
+                    }
+                }
+                ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn start(&mut self, call: Call) {
+        let key = call.key;
+        if self.running.len() >= self.max_calls {
+            let error = RpcError::internal("too many calls run already; try again later");
+            return self.peer.respond(key, Outcome::Error(error));
+        }
+        match run(&self.server, call, &self.outbox) {
+            Dispatch::Ready(outcome) => {
+                self.signals.drain(&mut self.peer, None);
+                self.peer.respond(key, outcome);
+            }
+            Dispatch::Pending(handler) => {
+                let handle = self.running.spawn(async move { (key, caught(handler).await) });
+                self.handles.insert(key, handle);
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! From a request to whoever answers it.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::header::{ACCEPT, HOST, HeaderName, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
+use hyper::body::Incoming;
+
+use carrick_proto::http::{Accept, AccessRules, Field, ParamHeader, name, param_headers};
+
+use crate::server::Server;
+
+use super::HttpServerOptions;
+use super::body::{Answer, EventId, Events, Source};
+use super::refusal::{Refusal, empty, method_not_allowed};
+use super::session::{Session, Sessions};
+
+/// What all connections share.
+pub(super) struct Endpoint {
+    pub(super) server: Server,
+    pub(super) options: HttpServerOptions,
+    pub(super) sessions: Sessions,
+    /// Arguments that clients mirror into headers, by tool.
+    pub(super) params: BTreeMap<String, Vec<ParamHeader>>,
+    access: AccessRules,
+    /// Whether a refused host or origin was reported.
+    reported: AtomicBool,
+}
+
+impl Endpoint {
+    pub(super) fn new(server: Server, access: AccessRules, options: HttpServerOptions) -> Self {
+        let sessions = Sessions::new(&options);
+        let params = mirrored_params(&server);
+        Self { server, options, sessions, params, access, reported: AtomicBool::new(false) }
+    }
+
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<Answer>, Infallible> {
+        Ok(self.route(request).await.unwrap_or_else(|refusal| {
+            tracing::debug!(?refusal, "a request is refused");
+            refusal.into()
+        }))
+    }
+
+    /// Host and origin come first, on every path and for every method.
+    async fn route(&self, request: Request<Incoming>) -> Result<Response<Answer>, Refusal> {
+        let (head, body) = request.into_parts();
+        self.check_access(&head)?;
+        if head.uri.path() != self.options.path {
+            return Ok(empty(StatusCode::NOT_FOUND));
+        }
+        match head.method {
+            Verb::POST => self.post(&head, body).await,
+            Verb::GET if self.options.sessions => self.listen(&head),
+            Verb::DELETE if self.options.sessions => self.end_session(&head),
+            _ => Ok(method_not_allowed(self.options.sessions)),
+        }
+    }
+
+    fn check_access(&self, head: &Parts) -> Result<(), Refusal> {
+        // A target in absolute form overrides the header (RFC 9112, 3.2.2).
+        let host = match head.uri.authority() {
+            Some(authority) => Field::One(authority.as_str().as_bytes()),
+            None => field(&head.headers, &HOST),
+        };
+        let origin = field(&head.headers, &ORIGIN);
+        self.access.check(host, origin).map_err(|denied| {
+            if !self.reported.swap(true, Ordering::Relaxed) {
+                tracing::warn!(
+                    host = ?head.headers.get(HOST),
+                    origin = ?head.headers.get(ORIGIN),
+                    "{denied}; further requests like this are refused without a word"
+                );
+            }
+            denied.into()
+        })
+    }
+
+    /// Opens the stream of messages that answer no request, or resumes any
+    /// stream of the session.
+    fn listen(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(&head.headers)?;
+        if !accept(&head.headers).event_stream {
+            let text = "a stream needs Accept: text/event-stream";
+            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
+        }
+        let gone = |_| Refusal::bad("the events after this Last-Event-ID are not kept any more");
+        let (stream, mailbox, after) = match field(&head.headers, name::LAST_EVENT_ID) {
+            Field::Absent => (0, session.lanes.connection(), None),
+            Field::One(id) => {
+                let id = std::str::from_utf8(id).ok().and_then(EventId::parse);
+                let id =
+                    id.ok_or_else(|| Refusal::bad("Last-Event-ID is none of this server's"))?;
+                let mailbox = session.lanes.get(id.stream).ok_or(()).map_err(gone)?;
+                (id.stream, mailbox, Some(id.number))
+            }
+            Field::Repeated => return Err(Refusal::bad("there is more than one Last-Event-ID")),
+        };
+        let reader = mailbox.read(after).map_err(|_| gone(()))?;
+        let start = reader.position();
+        let source = Source::Lane { stream, reader, session: session.in_use() };
+        let mut events = Events::new(source, self.options.keep_alive);
+        if after.is_none() {
+            events.prime(start);
+        }
+        Ok(event_stream(events))
+    }
+
+    fn end_session(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(&head.headers)?;
+        self.sessions.end(&session);
+        Ok(empty(StatusCode::NO_CONTENT))
+    }
+
+    /// The session that a request names.
+    pub(super) fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+        let id = match field(headers, name::SESSION_ID) {
+            Field::One(id) => id,
+            Field::Absent => {
+                return Err(Refusal::bad("Mcp-Session-Id is missing: send initialize first"));
+            }
+            Field::Repeated => return Err(Refusal::bad("there is more than one Mcp-Session-Id")),
+        };
+        self.sessions.find(id).ok_or_else(|| {
+            Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)")
+        })
+    }
+}
+
+/// Reads a header that may stand only once.
+pub(super) fn field<N>(headers: &HeaderMap, name: N) -> Field<'_>
+where
+    N: http::header::AsHeaderName,
+{
+    Field::from_values(headers.get_all(name).iter().map(HeaderValue::as_bytes))
+}
+
+pub(super) fn accept(headers: &HeaderMap) -> Accept {
+    Accept::from_values(headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
+}
+
+/// An answer that stays open.
+pub(super) fn event_stream(events: Events) -> Response<Answer> {
+    const HEADERS: [(HeaderName, HeaderValue); 3] = [
+        (http::header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (http::header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform")),
+        // Tells a proxy in between to pass events on as they come.
+        (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+    ];
+    let mut response = Response::new(Answer::Events(events));
+    response.headers_mut().extend(HEADERS);
+    response
+}
+
+fn mirrored_params(server: &Server) -> BTreeMap<String, Vec<ParamHeader>> {
+    let mut params = BTreeMap::new();
+    for tool in server.tools() {
+        let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
+        match param_headers(&schema) {
+            Ok(headers) if headers.is_empty() => {}
+            Ok(headers) => {
+                params.insert(tool.name.clone(), headers);
+            }
+            Err(error) => tracing::warn!(tool = %tool.name, %error, "clients will leave it out"),
+        }
+    }
+    params
+}

@@ -1,0 +1,312 @@
+//! Messages from clients.
+
+use std::future::Future;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use carrick_proto::http::{
+    Field as Header, MediaType, MirroredBody, MirroredHeaders, MirroredName, error_status, name,
+};
+use carrick_proto::method::Method;
+use carrick_proto::peer::Lane;
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::{self, Field, Kind, Message, Scanned};
+use carrick_proto::types::RpcError;
+
+use super::body::{Answer, Events, Source};
+use super::conversation::Conversation;
+use super::endpoint::{Endpoint, accept, event_stream, field};
+use super::mailbox::Outgoing;
+use super::refusal::{Refusal, empty, json};
+use super::session::NoSession;
+
+/// The lane of a request that is its own conversation.
+const ONLY: Lane = Lane::Exchange(0);
+
+impl Endpoint {
+    pub(super) async fn post(
+        &self,
+        head: &Parts,
+        body: Incoming,
+    ) -> Result<Response<Answer>, Refusal> {
+        if MediaType::of(field(&head.headers, CONTENT_TYPE)) != MediaType::Json {
+            let text = "the body must be application/json";
+            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+        }
+        let accept = accept(&head.headers);
+        if !accept.json || !accept.event_stream {
+            let text = "Accept must allow application/json and text/event-stream";
+            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
+        }
+        let bytes = self.read(body).await?;
+        let message = match rpc::scan(bytes, self.options.limits)? {
+            Scanned::One(message) => message,
+            Scanned::Batch(_) => return Err(Refusal::bad("send one message at a time")),
+        };
+        let id = message.id().cloned();
+        let answered = if self.is_stateless(&head.headers, &message) {
+            self.stateless(&head.headers, message).await
+        } else {
+            self.in_session(&head.headers, message).await
+        };
+        answered.map_err(|refusal| refusal.of(id.as_ref()))
+    }
+
+    async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
+        let limit = self.options.max_body_bytes;
+        let read = timeout(self.options.read_timeout, Limited::new(body, limit).collect());
+        match read.await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                let text = format!("a body may have at most {limit} bytes (max_body_bytes)");
+                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text))
+            }
+            Ok(Err(error)) => Err(Refusal::bad(format!("the body could not be read: {error}"))),
+            Err(_) => {
+                Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
+            }
+        }
+    }
+
+    /// Whether a message brings its own metadata, or should.
+    fn is_stateless(&self, headers: &HeaderMap, message: &Message) -> bool {
+        let modern =
+            |date: &str| Revision::from_date(date).is_some_and(|revision| !revision.is_legacy());
+        let header = field(headers, name::PROTOCOL_VERSION);
+        let claimed = message.field(Field::MetaProtocolVersion).map(|_| "");
+        !self.options.sessions || carrick_proto::http::is_stateless(header, claimed, modern)
+    }
+
+    /// A message that is its own conversation.
+    async fn stateless(
+        &self,
+        headers: &HeaderMap,
+        message: Message,
+    ) -> Result<Response<Answer>, Refusal> {
+        let version = message.text(Field::MetaProtocolVersion);
+        let mirrored = mirrored(headers);
+        match message.kind() {
+            Kind::Request => {}
+            Kind::Notification => {
+                // None has an effect here: closing a stream is what cancels.
+                mirrored.check_version(version.as_deref())?;
+                return Ok(empty(StatusCode::ACCEPTED));
+            }
+            Kind::Result | Kind::Error => {
+                return Err(Refusal::bad("this revision takes no responses from clients"));
+            }
+        }
+        if mirrored.version == Header::Absent && version.is_none() {
+            let spoken: Vec<_> = Revision::ALL.iter().map(|revision| revision.date()).collect();
+            let text = format!(
+                "header {} is missing; this server speaks {}",
+                name::PROTOCOL_VERSION,
+                spoken.join(", ")
+            );
+            return Err(Refusal::bad(text).with_code(RpcError::HEADER_MISMATCH));
+        }
+        let method = message.method_name();
+        let name = mirrored_member(&message);
+        let name = match &name {
+            None => MirroredName::NotMirrored,
+            Some(None) => MirroredName::Missing,
+            Some(Some(name)) => MirroredName::Is(name),
+        };
+        mirrored.check(&MirroredBody { version: version.as_deref(), method: &method, name })?;
+        self.check_params(headers, &message)?;
+        if version.is_none() {
+            let text = "_meta needs io.modelcontextprotocol/protocolVersion, a string";
+            return Err(Refusal::bad(text).with_code(RpcError::INVALID_PARAMS));
+        }
+        Ok(self.converse(message).await)
+    }
+
+    /// Compares mirrored arguments with those of the call.
+    fn check_params(&self, headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+        if message.method() != Method::ToolsCall {
+            return Ok(());
+        }
+        let tool = message.text(Field::Name).and_then(|tool| self.params.get(&*tool));
+        let Some(params) = tool else { return Ok(()) };
+        let arguments = message.field(Field::Arguments).unwrap_or(b"null");
+        // Arguments that are no object are for the tool to refuse.
+        let Ok(arguments) = serde_json::from_slice(arguments) else { return Ok(()) };
+        for param in params {
+            param.check(field(headers, param.header.as_str()), &arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Answers a request that is its own conversation. When the client goes, it
+    /// is dropped, and the handler with it.
+    async fn converse(&self, message: Message) -> Response<Answer> {
+        let complete = message
+            .field(Field::MetaClientCapabilities)
+            .is_some_and(|capabilities| capabilities.first() == Some(&b'{'));
+        let limits = self.options.limits;
+        let mut conversation =
+            Box::new(Conversation::new(self.server.clone(), limits, self.options.max_calls));
+        conversation.take(ONLY, message);
+        let first = self.soon(async { Some(conversation.next().await.1) }).await;
+        if let Some(Some(message)) = &first
+            && message.last
+        {
+            return whole(message, |code| error_status(code, true, complete));
+        }
+        let mut events = Events::new(Source::Request(conversation), self.options.keep_alive);
+        if let Some(Some(message)) = &first {
+            events.begin_with(0, message);
+        }
+        event_stream(events)
+    }
+
+    /// A message of a session, or the one that opens it.
+    async fn in_session(
+        &self,
+        headers: &HeaderMap,
+        message: Message,
+    ) -> Result<Response<Answer>, Refusal> {
+        let version = field(headers, name::PROTOCOL_VERSION);
+        if field(headers, name::SESSION_ID) == Header::Absent
+            && message.method() == Method::Initialize
+            && message.kind() == Kind::Request
+        {
+            return self.initialize(version, message);
+        }
+        check_legacy_version(version)?;
+        let session = self.session(headers)?;
+        let _in_use = session.in_use();
+        if message.kind() != Kind::Request {
+            let ready = message.method() == Method::Initialized;
+            let taken = session.take(Lane::Connection, message).await;
+            if ready {
+                session.client_is_ready();
+            }
+            return if taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(ended()) };
+        }
+        let (stream, mailbox) = session.lanes.open();
+        // A mailbox that was just made has no other reader and nothing missing.
+        let mut reader = mailbox.read(None).map_err(|_| ended())?;
+        if !session.take(Lane::Exchange(stream), message).await {
+            return Err(ended());
+        }
+        let first = self.soon(async { reader.next().await }).await;
+        match &first {
+            Some(Some((_, message))) if message.last => {
+                session.lanes.forget(stream);
+                return Ok(whole(message, |code| error_status(code, false, true)));
+            }
+            Some(None) => return Err(ended()),
+            _ => {}
+        }
+        let source = Source::Lane { stream, reader, session: session.in_use() };
+        let mut events = Events::new(source, self.options.keep_alive);
+        events.prime(0);
+        if let Some(Some((number, message))) = &first {
+            events.begin_with(*number, message);
+        }
+        Ok(event_stream(events))
+    }
+
+    /// Opens a session, unless the engine refuses the handshake.
+    fn initialize(
+        &self,
+        version: Header<'_>,
+        message: Message,
+    ) -> Result<Response<Answer>, Refusal> {
+        if version != Header::Absent {
+            let headers = MirroredHeaders { version, method: version, name: version };
+            headers.check_version(message.text(Field::ProtocolVersion).as_deref())?;
+        }
+        let full = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open");
+        if !self.sessions.has_room() {
+            return Err(full());
+        }
+        let limits = self.options.limits;
+        let mut conversation =
+            Conversation::new(self.server.clone(), limits, self.options.max_calls);
+        conversation.take(ONLY, message);
+        // The engine itself answers the handshake, at once.
+        let Some((_, answer)) = conversation.next().now_or_never() else {
+            let text = "the handshake was not answered";
+            return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text));
+        };
+        let mut response = whole(&answer, |code| error_status(code, false, true));
+        if answer.error.is_some() || conversation.session().is_none() {
+            return Ok(response);
+        }
+        let session = self.sessions.open(conversation).map_err(|why| match why {
+            NoSession::Full => full(),
+            NoSession::NoEntropy => Refusal::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the system gives no random numbers for a session id",
+            ),
+        })?;
+        if let Ok(id) = HeaderValue::from_str(session.id()) {
+            response.headers_mut().insert(name::SESSION_ID, id);
+        }
+        Ok(response)
+    }
+
+    /// What comes before the client has waited long; no timer for what is
+    /// there already.
+    async fn soon<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
+        let mut wait = std::pin::pin!(wait);
+        match wait.as_mut().now_or_never() {
+            Some(now) => Some(now),
+            None => timeout(self.options.quiet, wait).await.ok(),
+        }
+    }
+}
+
+fn mirrored(headers: &HeaderMap) -> MirroredHeaders<'_> {
+    MirroredHeaders {
+        version: field(headers, name::PROTOCOL_VERSION),
+        method: field(headers, name::METHOD),
+        name: field(headers, name::NAME),
+    }
+}
+
+/// The member that `Mcp-Name` mirrors, if the method has one; `Some(None)` when
+/// the body lacks it.
+fn mirrored_member(message: &Message) -> Option<Option<std::borrow::Cow<'_, str>>> {
+    let member = match message.method() {
+        Method::ToolsCall | Method::PromptsGet => Field::Name,
+        Method::ResourcesRead => Field::Uri,
+        Method::TasksGet | Method::TasksCancel => Field::TaskId,
+        _ => return None,
+    };
+    Some(message.text(member))
+}
+
+/// A header that names no revision with sessions is a mistake; none is not.
+fn check_legacy_version(version: Header<'_>) -> Result<(), Refusal> {
+    let date = match version {
+        Header::Absent => return Ok(()),
+        Header::One(date) => String::from_utf8_lossy(date),
+        Header::Repeated => {
+            return Err(Refusal::bad("there is more than one MCP-Protocol-Version"));
+        }
+    };
+    match Revision::from_date(&date) {
+        Some(revision) if revision.is_legacy() => Ok(()),
+        _ => Err(Refusal::bad("MCP-Protocol-Version names no revision that has sessions here")),
+    }
+}
+
+fn whole(message: &Outgoing, status: impl FnOnce(i64) -> u16) -> Response<Answer> {
+    let status = message.error.map_or(200, status);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    json(status, message.bytes.clone())
+}
+
+fn ended() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "the session has ended")
+}

@@ -1,0 +1,92 @@
+//! Answers of the transport itself.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+
+use carrick_proto::http::{AccessDenied, HeaderMismatch};
+use carrick_proto::rpc::{self, Id, ScanError};
+use carrick_proto::types::RpcError;
+
+use super::body::Answer;
+
+/// Why a request is not served: an HTTP status and a JSON-RPC error.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    id: Option<Id>,
+    error: RpcError,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self { status, id: None, error: RpcError::new(RpcError::INVALID_REQUEST, text) }
+    }
+
+    pub(super) fn bad(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, text)
+    }
+
+    /// Names the request that is refused.
+    pub(super) fn of(mut self, id: Option<&Id>) -> Self {
+        self.id = id.cloned();
+        self
+    }
+
+    pub(super) fn with_code(mut self, code: i64) -> Self {
+        self.error.code = code;
+        self
+    }
+}
+
+impl From<AccessDenied> for Refusal {
+    fn from(denied: AccessDenied) -> Self {
+        let status = StatusCode::from_u16(denied.status()).unwrap_or(StatusCode::FORBIDDEN);
+        Self::new(status, denied.to_string())
+    }
+}
+
+impl From<HeaderMismatch> for Refusal {
+    fn from(mismatch: HeaderMismatch) -> Self {
+        Self::bad(mismatch.to_string()).with_code(HeaderMismatch::CODE)
+    }
+}
+
+impl From<ScanError> for Refusal {
+    fn from(error: ScanError) -> Self {
+        Self::bad(error.kind.to_string()).with_code(error.kind.code()).of(error.id.as_ref())
+    }
+}
+
+impl From<Refusal> for Response<Answer> {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { status, id, error } = refusal;
+        let mut body = Vec::new();
+        rpc::error_response(&mut body, id.as_ref(), error.code, &error.message, None);
+        json(status, body.into())
+    }
+}
+
+/// A JSON answer.
+pub(super) fn json(status: StatusCode, body: Bytes) -> Response<Answer> {
+    let mut response = Response::new(Answer::Whole(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// An answer without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Answer> {
+    let mut response = Response::new(Answer::Whole(Bytes::new()));
+    *response.status_mut() = status;
+    response
+}
+
+/// 405, naming what the endpoint takes.
+pub(super) fn method_not_allowed(sessions: bool) -> Response<Answer> {
+    let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+    let allowed = if sessions { "POST, GET, DELETE" } else { "POST" };
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

@@ -1,0 +1,102 @@
+//! What running handlers say besides their answer, on its way to the engine.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use carrick_proto::peer::{CallKey, ServerPeer};
+use carrick_proto::types::LogLevel;
+
+use crate::server::Outbox;
+
+/// Most log messages that wait; more are dropped and counted.
+const MAX_LOGS: usize = 256;
+
+/// A queue that handlers write to from wherever they run.
+#[derive(Debug, Default)]
+pub(super) struct Signals {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<(CallKey, Signal)>,
+    logs: usize,
+    dropped: u64,
+    waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+enum Signal {
+    Progress { done: f64, total: Option<f64>, message: Option<String> },
+    Log { level: LogLevel, logger: Option<String>, data: Vec<u8> },
+}
+
+impl Signals {
+    /// Hands what waits to the engine. With a waker, the next signal wakes it.
+    /// Returns whether there was something.
+    pub(super) fn drain(&self, peer: &mut ServerPeer, waker: Option<&Waker>) -> bool {
+        let queue = {
+            let mut state = self.lock();
+            if let Some(waker) = waker {
+                state.waker = Some(waker.clone());
+            }
+            if state.dropped > 0 {
+                tracing::warn!(count = state.dropped, "log messages were dropped: too many wait");
+                state.dropped = 0;
+            }
+            state.logs = 0;
+            std::mem::take(&mut state.queue)
+        };
+        let some = !queue.is_empty();
+        for (key, signal) in queue {
+            match signal {
+                Signal::Progress { done, total, message } => {
+                    peer.progress(key, done, total, message.as_deref());
+                }
+                Signal::Log { level, logger, data } => {
+                    peer.log(key, level, logger.as_deref(), &data);
+                }
+            }
+        }
+        some
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn push(&mut self, key: CallKey, signal: Signal) {
+        self.queue.push_back((key, signal));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Outbox for Signals {
+    /// Progress that waits already is replaced: only the newest is worth sending.
+    fn progress(&self, key: CallKey, done: f64, total: Option<f64>, message: Option<String>) {
+        let mut state = self.lock();
+        let signal = Signal::Progress { done, total, message };
+        let waiting = |(of, old): &&mut (CallKey, Signal)| {
+            *of == key && matches!(old, Signal::Progress { .. })
+        };
+        match state.queue.iter_mut().rev().find(waiting) {
+            Some((_, old)) => *old = signal,
+            None => state.push(key, signal),
+        }
+    }
+
+    fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
+        let mut state = self.lock();
+        if state.logs >= MAX_LOGS {
+            state.dropped += 1;
+            return;
+        }
+        state.logs += 1;
+        state.push(key, Signal::Log { level, logger, data });
+    }
+}

@@ -1,0 +1,77 @@
+//! Runs the cases one after another, each in a runtime of its own.
+
+use std::{future::Future, panic::AssertUnwindSafe, pin::Pin};
+
+use tokio::time::timeout;
+
+use crate::{guard, stdio, support::BOUND};
+
+pub(crate) type Case = fn() -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Makes the list of a file's cases.
+macro_rules! cases {
+    ($($name:ident),* $(,)?) => {
+        pub(crate) const CASES: &[(&str, $crate::runner::Case)] =
+            &[$((stringify!($name), || Box::pin($name()))),*];
+    };
+}
+pub(crate) use cases;
+
+/// The argument that makes this program a host to be killed.
+pub(crate) const HOST: &str = "--be-the-host";
+
+/// The same without the opt-in for guards.
+pub(crate) const HOST_WITHOUT_GUARD: &str = "--be-the-host-without-guard";
+
+/// The argument that makes this program a server.
+pub(crate) const SERVER: &str = "--be-the-server";
+
+pub(crate) fn is_without_guard() -> bool {
+    std::env::args().nth(1).is_some_and(|argument| argument == HOST_WITHOUT_GUARD)
+}
+
+/// Understands as much of a test harness's arguments as `cargo test` users pass: names to filter
+/// by, `--exact` and `--list`.
+pub(crate) fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [HOST | HOST_WITHOUT_GUARD, script] => return runtime().block_on(guard::host(script)),
+        [SERVER] => return runtime().block_on(stdio::server()),
+        _ => {}
+    }
+    let exact = arguments.iter().any(|argument| argument == "--exact");
+    let filters: Vec<_> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let wanted = |name: &str| {
+        let fits = |filter: &&String| if exact { **filter == name } else { name.contains(*filter) };
+        filters.is_empty() || filters.iter().any(fits)
+    };
+    let all = guard::CASES.iter().chain(stdio::CASES);
+    let chosen = all.filter(|(name, _)| wanted(name));
+    if arguments.iter().any(|argument| argument == "--list") {
+        chosen.for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let failed = chosen.filter(|(name, case)| !passes(name, *case)).count();
+    if failed > 0 {
+        println!("{failed} failed");
+        std::process::exit(101);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+fn passes(name: &str, case: Case) -> bool {
+    let run = || runtime().block_on(async { timeout(BOUND * 2, case()).await });
+    let passed = match std::panic::catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => true,
+        Ok(Err(_)) => {
+            println!("{name} did not end");
+            false
+        }
+        Err(_) => false,
+    };
+    println!("test {name} ... {}", if passed { "ok" } else { "FAILED" });
+    passed
+}

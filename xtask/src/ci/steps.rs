@@ -1,0 +1,169 @@
+//! The checks, in the order in which they run: quick ones first.
+
+use std::process::Command;
+
+use super::{Counts, Step};
+use crate::metadata::packages;
+use crate::{Result, interop, licences, process, setup, tidy};
+
+/// Every step of `cargo xtask ci`.
+pub(super) const ALL: [Step; 10] = [
+    Step { name: "fmt", about: "rustfmt would change nothing", run: fmt },
+    Step { name: "tidy", about: "sizes, layers, words and files", run: || once(tidy::run(&[])) },
+    Step {
+        name: "licences",
+        about: "licences, sources and versions of dependencies",
+        run: || once(licences::run(&[])),
+    },
+    Step { name: "clippy", about: "clippy on each package alone, warnings denied", run: clippy },
+    Step {
+        name: "no-std",
+        about: "carrick-proto builds without std, as do the features it asks for",
+        run: no_std,
+    },
+    Step { name: "test", about: "unit and integration tests", run: test },
+    Step { name: "doc-test", about: "the examples in the documentation", run: doc_test },
+    Step { name: "doc", about: "the documentation builds, with every link", run: doc },
+    Step { name: "bench", about: "the benchmarks pass clippy and their own tests", run: bench },
+    Step {
+        name: "interop",
+        about: "official clients and servers against `carrick`",
+        run: || once(interop::run(&[])),
+    },
+];
+
+/// The workspace of the benchmarks, which stays apart so that its peers' dependencies do.
+const BENCH: &str = "bench/Cargo.toml";
+
+/// A step that is one check.
+fn once(outcome: Result<()>) -> Result<Counts> {
+    outcome.map(|()| Counts::PASSED)
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    process::run(&mut process::cargo(arguments))
+}
+
+fn fmt() -> Result<Counts> {
+    cargo(&["fmt", "--all", "--check"])?;
+    once(cargo(&["fmt", "--all", "--check", "--manifest-path", BENCH]))
+}
+
+/// One package at a time: built together, the features that one package asks for would
+/// hide that another forgot to ask.
+fn clippy() -> Result<Counts> {
+    let mut failed = Vec::new();
+    for package in packages()? {
+        if cargo(&[
+            "clippy",
+            "--locked",
+            "--package",
+            &package,
+            "--all-targets",
+            "--",
+            "--deny",
+            "warnings",
+        ])
+        .is_err()
+        {
+            failed.push(package);
+        }
+    }
+    if failed.is_empty() {
+        Ok(Counts::PASSED)
+    } else {
+        Err(format!("warnings in {}", failed.join(", ")))
+    }
+}
+
+/// Builds the protocol crate as a user without `std` would. `tidy` sees to its own code;
+/// here its dependencies are asked whether any of their `std` features came along.
+fn no_std() -> Result<Counts> {
+    const PACKAGE: &str = "carrick-proto";
+    cargo(&["build", "--locked", "--package", PACKAGE, "--no-default-features"])?;
+    let mut tree = process::cargo(&[
+        "tree",
+        "--locked",
+        "--package",
+        PACKAGE,
+        "--no-default-features",
+        "--edges",
+        "normal,features",
+        "--prefix",
+        "none",
+    ]);
+    let listed = process::output(&mut tree)?;
+    let with_std: Vec<&str> =
+        listed.lines().filter(|line| line.contains("feature \"std\"")).collect();
+    if with_std.is_empty() {
+        Ok(Counts::PASSED)
+    } else {
+        Err(format!("dependencies of {PACKAGE} use std: {}", with_std.join(", ")))
+    }
+}
+
+fn test() -> Result<Counts> {
+    let (mut command, read): (Command, fn(&str) -> Option<Counts>) = if setup::has_nextest() {
+        (
+            process::cargo(&[
+                "nextest",
+                "run",
+                "--workspace",
+                "--locked",
+                "--no-fail-fast",
+                "--no-tests",
+                "pass",
+            ]),
+            Counts::from_nextest,
+        )
+    } else {
+        eprintln!(
+            "cargo-nextest is not installed (`cargo xtask setup` does it): running `cargo test` instead"
+        );
+        (
+            process::cargo(&[
+                "test",
+                "--workspace",
+                "--locked",
+                "--no-fail-fast",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--examples",
+            ]),
+            Counts::from_cargo_test,
+        )
+    };
+    let line = process::line(&command);
+    let (status, output) = process::tee(&mut command)?;
+    let counts =
+        read(&output).ok_or_else(|| format!("`{line}` ended with {status} and no summary"))?;
+    // A runner that fails without a failed test, as when a test does not compile, has failed once.
+    let unseen = !status.success() && counts.failed == 0;
+    Ok(if unseen { counts.plus(Counts::FAILED) } else { counts })
+}
+
+fn doc_test() -> Result<Counts> {
+    once(cargo(&["test", "--workspace", "--locked", "--doc"]))
+}
+
+fn doc() -> Result<Counts> {
+    let mut command = process::cargo(&["doc", "--workspace", "--locked", "--no-deps"]);
+    once(process::run(command.env("RUSTDOCFLAGS", "--deny warnings")))
+}
+
+/// Into the target folder of the rest, so that what both depend on is built once.
+fn bench() -> Result<Counts> {
+    let target = process::target_directory()?;
+    for arguments in [["clippy", "--all-targets"].as_slice(), &["test"]] {
+        let mut command = process::cargo(arguments);
+        command
+            .args(["--locked", "--workspace", "--manifest-path", BENCH])
+            .env("CARGO_TARGET_DIR", &target);
+        if arguments[0] == "clippy" {
+            command.args(["--", "--deny", "warnings"]);
+        }
+        process::run(&mut command)?;
+    }
+    Ok(Counts::PASSED)
+}

@@ -1,0 +1,107 @@
+//! The official clients and servers: pinned in `interop/`, installed below the target folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Result, process};
+
+/// The pinned versions; a change in one of these files installs anew.
+const PINS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
+/// The client scripts, copied beside the packages, where Node looks for those.
+const CLIENTS: [&str; 2] = ["python_client.py", "ts_client.mjs"];
+
+/// Where the installed peers are.
+pub(crate) struct Peers {
+    node: PathBuf,
+    python: PathBuf,
+}
+
+impl Peers {
+    /// Installs the peers, unless the same versions are there already.
+    pub(crate) fn install() -> Result<Peers> {
+        let source = process::root().join("interop");
+        let target = process::target_directory()?.join("interop");
+        let peers = Peers { node: target.join("node"), python: target.join("python") };
+        let stamp = target.join("installed");
+        let pins = pins(&source)?;
+        if fs::read_to_string(&stamp).ok().as_ref() != Some(&pins) {
+            peers.install_node(&source)?;
+            peers.install_python(&source)?;
+            fs::write(&stamp, pins)
+                .map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
+        }
+        for client in CLIENTS {
+            copy(&source.join("clients").join(client), &peers.node.join(client))?;
+        }
+        Ok(peers)
+    }
+
+    fn install_node(&self, source: &Path) -> Result<()> {
+        fs::create_dir_all(&self.node)
+            .map_err(|error| format!("cannot make {}: {error}", self.node.display()))?;
+        for file in ["package.json", "package-lock.json"] {
+            copy(&source.join(file), &self.node.join(file))?;
+        }
+        process::run(
+            Command::new("npm")
+                .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
+                .current_dir(&self.node),
+        )
+    }
+
+    fn install_python(&self, source: &Path) -> Result<()> {
+        process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&self.python))?;
+        let mut pip = Command::new(self.python.join("bin/pip"));
+        process::run(
+            pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"])
+                .arg(source.join("requirements.txt")),
+        )
+    }
+
+    /// The official Python client, ready for the arguments of `python_client.py`.
+    pub(crate) fn python_client(&self) -> Command {
+        let mut command = Command::new(self.python.join("bin/python"));
+        command.arg(self.node.join("python_client.py"));
+        command
+    }
+
+    /// The official TypeScript client, ready for the arguments of `ts_client.mjs`.
+    pub(crate) fn typescript_client(&self) -> Command {
+        let mut command = Command::new("node");
+        command.arg(self.node.join("ts_client.mjs"));
+        command
+    }
+
+    /// The command of a server from npm, by the name of its program.
+    pub(crate) fn node_server(&self, program: &str) -> Vec<String> {
+        vec!["node".to_owned(), path(&self.node.join("node_modules/.bin").join(program))]
+    }
+
+    /// The command of a server from Python's packages, by the name of its program.
+    pub(crate) fn python_server(&self, program: &str) -> Vec<String> {
+        vec![path(&self.python.join("bin").join(program))]
+    }
+}
+
+/// All pins in one text.
+fn pins(source: &Path) -> Result<String> {
+    let mut pins = String::new();
+    for file in PINS {
+        let path = source.join(file);
+        pins += &fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    }
+    Ok(pins)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .map(drop)
+        .map_err(|error| format!("cannot copy {} to {}: {error}", from.display(), to.display()))
+}
+
+/// A path as text; one that is not UTF-8 fails when the program behind it is started.
+fn path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
