@@ -60,6 +60,9 @@ pub use json::{read_arguments, read_json_arguments};
 /// Requests on one line that may wait for the end of the line.
 const MOST_WAITING: usize = 16;
 
+/// Bytes of a tag at the end of a message that show that a request was begun.
+const TELLING: usize = 5;
+
 /// The decoder. See the [module](self).
 #[derive(Debug)]
 pub struct Decoder {
@@ -131,8 +134,9 @@ impl Decoder {
         let held = self.opener.take();
         if let Some(active) = self.block.take() {
             self.finish_block(*active, finish);
-        } else if finish == Finish::Cut && self.spot.may_run() && is_telling(&held) {
-            self.emit(Decoded::NotRun(NotRun { raw: held, ..NotRun::new(Reason::Cut) }));
+        } else if self.spot.may_run() && self.is_cut(&held, finish) {
+            let reason = if finish == Finish::Cut { Reason::Cut } else { Reason::Incomplete };
+            self.emit(Decoded::NotRun(NotRun { raw: held, ..NotRun::new(reason) }));
         } else {
             self.text.push_str(&held);
         }
@@ -328,6 +332,17 @@ impl Decoder {
         self.emit(refusal);
     }
 
+    /// Whether the message ends in the beginning of a request. If it ended by itself,
+    /// only one that stands on its own line and is long enough to be no accident counts.
+    fn is_cut(&self, held: &str, finish: Finish) -> bool {
+        let tag = held.starts_with('<');
+        match finish {
+            // A brace and a quote begin any object.
+            Finish::Cut => tag || held.contains("\"t"),
+            Finish::Ended => tag && held.len() >= TELLING && self.spot.text_before.is_none(),
+        }
+    }
+
     fn emit(&mut self, decoded: Decoded) {
         self.queue.push_back(decoded);
     }
@@ -370,9 +385,4 @@ impl Spot {
     fn may_run(self) -> bool {
         self.shown.is_none() && !self.escaped
     }
-}
-
-/// Whether `held` is more than a brace and a quote, which begin any object.
-fn is_telling(held: &str) -> bool {
-    held.starts_with('<') || held.contains("\"t")
 }
