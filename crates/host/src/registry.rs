@@ -26,8 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Makes a built-in server: its name and arguments to a server, or why not.
-pub type Builtins =
-    Arc<dyn Fn(&str, &[OsString]) -> Result<carrick::Server, String> + Send + Sync>;
+pub type Builtins = Arc<dyn Fn(&str, &[OsString]) -> Result<carrick::Server, String> + Send + Sync>;
 
 /// Hears what happens to servers outside of calls. It must return at once.
 pub type ServerObserver = Arc<dyn Fn(&str, ServerEvent) + Send + Sync>;
@@ -135,9 +134,10 @@ impl Registry {
     /// The tools of all servers that may run, connected side by side. One that
     /// cannot be reached is told of and does not keep the others.
     pub async fn catalog(&self) -> Catalog {
-        let runnable = self.links.iter().filter(|(_, link)| {
-            !matches!(link.configured().state, ServerState::Disabled)
-        });
+        let runnable = self
+            .links
+            .iter()
+            .filter(|(_, link)| !matches!(link.configured().state, ServerState::Disabled));
         let listed = join_all(runnable.map(|(name, link)| async move {
             let tools = link.tools().await;
             (name.clone(), link.description().await, tools)

@@ -14,10 +14,10 @@ mod prompt;
 mod tests;
 mod xml;
 
+pub use calls::Target;
 pub use calls::{Calls, Done, Wanted};
 pub use content::{Received, decode_base64, outcome};
 pub use event::{Approval, Event, Frontend, Verdict};
-pub use calls::Target;
 pub use matched::{MatchError, Proposed, ask_matcher, propose};
 
 use crate::model::{Block, Message, Model, ModelError, ModelErrorKind, Role, StopReason, Usage};
@@ -142,9 +142,7 @@ impl Turn<'_> {
     pub async fn ask(&self, model: &Arc<dyn Model>, question: &str) -> Result<Answer, TurnError> {
         match tokio::time::timeout(self.limits.time, self.rounds(model, question)).await {
             Ok(result) => result,
-            Err(_) => {
-                Err(TurnError::Limit(format!("{} s", self.limits.time.as_secs())))
-            }
+            Err(_) => Err(TurnError::Limit(format!("{} s", self.limits.time.as_secs()))),
         }
     }
 

@@ -17,8 +17,8 @@ mod write;
 
 pub use edit::Edits;
 pub use id::Id;
-pub use json::{Json, JsonError, Limits, Span};
 pub(crate) use json::walk;
+pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};
 pub use write::{

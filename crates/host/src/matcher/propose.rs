@@ -36,10 +36,8 @@ pub(super) fn propose(postings: &Postings, question: &str, context: &Context) ->
     for (at, proposal) in best.iter_mut().enumerate() {
         let next = scores.get(at + 1).copied().unwrap_or(0.0);
         proposal.margin = proposal.score - next;
-        proposal.confident = at == 0
-            && proposal.complete
-            && proposal.score >= SURE
-            && proposal.margin >= LEAD;
+        proposal.confident =
+            at == 0 && proposal.complete && proposal.score >= SURE && proposal.margin >= LEAD;
     }
     Proposals { best }
 }
@@ -85,7 +83,9 @@ fn unused(task: Task<'_>, filled: &Filled) -> f64 {
         .iter()
         .zip(&filled.used)
         .filter(|(fact, used)| {
-            !**used && !filled.covers_fact(reading, fact) && !matches!(fact.value, Value::Date(_) | Value::Quoted)
+            !**used
+                && !filled.covers_fact(reading, fact)
+                && !matches!(fact.value, Value::Date(_) | Value::Quoted)
         })
         .map(|(fact, _)| fact.strength())
         .filter(|strength| *strength >= 0.3)
@@ -126,8 +126,7 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 /// what it does.
 fn unasked_change(task: Task<'_>) -> f64 {
     let changes = &task.tool.changes;
-    let asked = task.reading.units.iter().any(|unit| {
-        unit.concepts.iter().any(|id| changes.contains(id))
-    });
+    let asked =
+        task.reading.units.iter().any(|unit| unit.concepts.iter().any(|id| changes.contains(id)));
     if changes.is_empty() || asked { 0.0 } else { 1.5 }
 }

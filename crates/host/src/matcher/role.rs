@@ -197,7 +197,8 @@ fn by_tool(hints: ToolHints) -> Role {
 fn unit_of(name: &[Token], description: &[Token]) -> Option<UnitId> {
     let units = Units::shared();
     let long = |t: &&Token| t.lower.len() > 2 && t.lower != "min";
-    let plural = |t: &&Token| t.lower.ends_with('s') || t.lower == "percent" || t.lower == "percentage";
+    let plural =
+        |t: &&Token| t.lower.ends_with('s') || t.lower == "percent" || t.lower == "percentage";
     name.iter()
         .filter(long)
         .chain(description.iter().filter(long).filter(plural))

@@ -42,10 +42,10 @@ impl Catalog {
             }
         }
         let refs = servers.iter().flat_map(|listed| {
-            listed.tools.iter().map(|tool| ToolRef {
-                server: listed.server.clone(),
-                tool: tool.name.clone(),
-            })
+            listed
+                .tools
+                .iter()
+                .map(|tool| ToolRef { server: listed.server.clone(), tool: tool.name.clone() })
         });
         let names = ToolNames::new(refs, OWN_TOOLS);
         Self { servers, failed, names }

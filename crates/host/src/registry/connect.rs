@@ -68,11 +68,6 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
 fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport, ServerErrorKind> {
     let headers =
         launch.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    HttpTransport::new(
-        options.http.clone(),
-        &launch.url.to_string(),
-        headers,
-        Default::default(),
-    )
-    .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
+    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, Default::default())
+        .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
 }

@@ -4,8 +4,8 @@
 //! unknown server is `server/discover`, never a call: a legacy server might
 //! execute it.
 
-use super::client::{CallError, CallOptions, ClientOutput, ClientPeer, Era, LaneEnd, Phase};
 use super::client::ServerDescription;
+use super::client::{CallError, CallOptions, ClientOutput, ClientPeer, Era, LaneEnd, Phase};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Json};
@@ -130,7 +130,8 @@ impl ClientPeer {
         if revision.is_legacy() {
             return self.initialize(now);
         }
-        let info = body.meta.and_then(|meta| serde_json::from_value::<Implementation>(meta.info).ok());
+        let info =
+            body.meta.and_then(|meta| serde_json::from_value::<Implementation>(meta.info).ok());
         self.revision = revision;
         self.ready(ServerDescription {
             revision,

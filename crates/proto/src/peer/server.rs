@@ -63,7 +63,8 @@ impl Identity {
             ttl_ms: 0,
             cache_scope: "private",
         };
-        let mut complete = br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
+        let mut complete =
+            br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
         complete.extend(serde_json::to_vec(info)?);
         complete.push(b'}');
         Ok(Self {

@@ -30,11 +30,7 @@ pub(super) enum Op {
 }
 
 /// Makes the steps in one pass over `json`; the same slice when none applies.
-pub(super) fn apply(
-    ops: &[Op],
-    json: Json,
-    losses: &mut Losses,
-) -> Result<Json, Untranslatable> {
+pub(super) fn apply(ops: &[Op], json: Json, losses: &mut Losses) -> Result<Json, Untranslatable> {
     let mut edits = Edits::new();
     let source = json.as_bytes();
     let mut added = Vec::new();

@@ -19,8 +19,7 @@ const NEW: Revision = Revision::V2026_07_28;
 fn identity_is_the_very_same_slice() {
     let before = json(r#"{"content":[],"resultType":"complete"}"#);
     let start = before.as_bytes().as_ptr();
-    let (after, losses) =
-        translate(before, Part::Result(Method::ToolsCall), NEW, NEW).unwrap();
+    let (after, losses) = translate(before, Part::Result(Method::ToolsCall), NEW, NEW).unwrap();
     assert_eq!(after.as_bytes().as_ptr(), start);
     assert!(losses.paths().is_empty());
 }

@@ -323,16 +323,7 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
         return Err(fail(ScanErrorKind::Id));
     }
     let (fields, shadows) = (seen.fields, seen.shadows);
-    Ok(Message {
-        bytes: bytes.clone(),
-        kind,
-        id: read,
-        method,
-        method_span,
-        body,
-        fields,
-        shadows,
-    })
+    Ok(Message { bytes: bytes.clone(), kind, id: read, method, method_span, body, fields, shadows })
 }
 
 fn method_at(quoted: &[u8]) -> Method {

@@ -34,9 +34,10 @@ fn finds_the_parts_of_a_request() {
 
 #[test]
 fn names_with_escapes_are_the_names_they_spell() {
-    let message =
-        one(r#"{"jsonrpc":"2.0","\u0069d":1,"method":"tools\/list","params":{"n\u0061me":"\u4e2d"}}"#)
-            .unwrap();
+    let message = one(
+        r#"{"jsonrpc":"2.0","\u0069d":1,"method":"tools\/list","params":{"n\u0061me":"\u4e2d"}}"#,
+    )
+    .unwrap();
     assert_eq!(message.method(), Method::ToolsList);
     assert_eq!(message.text(Field::Name).as_deref(), Some("中"));
 }
@@ -132,9 +133,26 @@ fn responses_and_what_only_looks_like_them() {
 #[test]
 fn broken_json_is_told_from_json_that_is_no_message() {
     let bad = [
-        "", "{", "{]", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "[1,]", "{\"a\":01}", "{\"a\":1.}",
-        "{\"a\":.5}", "{\"a\":1e}", "{\"a\":-}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u12g4\"}",
-        "{\"a\":\"\n\"}", "{\"a\":tru}", "{} {}", "{\"a\":1 \"b\":2}", "nul", "'a'",
+        "",
+        "{",
+        "{]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "[1,]",
+        "{\"a\":01}",
+        "{\"a\":1.}",
+        "{\"a\":.5}",
+        "{\"a\":1e}",
+        "{\"a\":-}",
+        "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\u12g4\"}",
+        "{\"a\":\"\n\"}",
+        "{\"a\":tru}",
+        "{} {}",
+        "{\"a\":1 \"b\":2}",
+        "nul",
+        "'a'",
     ];
     for text in bad {
         assert!(matches!(kind(text), ScanErrorKind::Json(JsonError::Syntax(_))), "{text:?}");

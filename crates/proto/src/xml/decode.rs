@@ -47,18 +47,24 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use block::{Block, Step};
 use context::{Fed, Tracker, ends_sentence};
 use opener::{Opener, Opening};
 
 pub use event::{Call, Decoded, Finish, Form, JsonError, Limits, NotRun, Reason, Shown};
-pub use json::read_arguments;
+pub(in crate::xml) use json::read_object;
+pub use json::{read_arguments, read_json_arguments};
 
 /// Requests on one line that may wait for the end of the line.
 const MOST_WAITING: usize = 16;
 
+/// Bytes of a tag at the end of a message that show that a request was begun.
+const TELLING: usize = 5;
+
 /// The decoder. See the [module](self).
+#[derive(Debug)]
 pub struct Decoder {
     limits: Limits,
     tracker: Tracker,
@@ -71,12 +77,14 @@ pub struct Decoder {
     /// How many of the queue may be handed out: the rest waits until it is clear
     /// whether it stands inside of a sentence.
     released: Option<usize>,
+    /// What was written for each request that waits, and whether that was shortened.
+    waiting: Vec<(String, bool)>,
     #[cfg(test)]
     work: usize,
 }
 
 /// Where a request begins.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Spot {
     shown: Option<Shown>,
     escaped: bool,
@@ -84,6 +92,7 @@ struct Spot {
 }
 
 /// The request being read.
+#[derive(Debug)]
 struct Active {
     block: Block,
     spot: Spot,
@@ -104,6 +113,7 @@ impl Decoder {
             text: String::new(),
             queue: VecDeque::new(),
             released: None,
+            waiting: Vec::new(),
             #[cfg(test)]
             work: 0,
         }
@@ -124,8 +134,9 @@ impl Decoder {
         let held = self.opener.take();
         if let Some(active) = self.block.take() {
             self.finish_block(*active, finish);
-        } else if finish == Finish::Cut && self.spot.may_run() && is_telling(&held) {
-            self.emit(Decoded::NotRun(NotRun { raw: held, ..NotRun::new(Reason::Cut) }));
+        } else if self.spot.may_run() && self.is_cut(&held, finish) {
+            let reason = if finish == Finish::Cut { Reason::Cut } else { Reason::Incomplete };
+            self.emit(Decoded::NotRun(NotRun { raw: held, ..NotRun::new(reason) }));
         } else {
             self.text.push_str(&held);
         }
@@ -249,9 +260,12 @@ impl Decoder {
             self.released.get_or_insert(self.queue.len());
         }
         for decoded in read::requests(&active.block, &self.limits) {
+            if self.released.is_some() && !matches!(decoded, Decoded::NotRun(_)) {
+                self.waiting.push(read::excerpt(&active.block, &self.limits));
+            }
             self.queue.push_back(decoded);
         }
-        if self.released.is_some_and(|released| self.queue.len() > released + MOST_WAITING) {
+        if self.waiting.len() > MOST_WAITING {
             self.release(false);
         }
     }
@@ -318,6 +332,17 @@ impl Decoder {
         self.emit(refusal);
     }
 
+    /// Whether the message ends in the beginning of a request. If it ended by itself,
+    /// only one that stands on its own line and is long enough to be no accident counts.
+    fn is_cut(&self, held: &str, finish: Finish) -> bool {
+        let tag = held.starts_with('<');
+        match finish {
+            // A brace and a quote begin any object.
+            Finish::Cut => tag || held.contains("\"t"),
+            Finish::Ended => tag && held.len() >= TELLING && self.spot.text_before.is_none(),
+        }
+    }
+
     fn emit(&mut self, decoded: Decoded) {
         self.queue.push_back(decoded);
     }
@@ -332,26 +357,26 @@ impl Decoder {
     /// Lets go of requests that waited for the rest of their line.
     fn release(&mut self, run: bool) {
         let Some(released) = self.released.take() else { return };
+        let mut written = core::mem::take(&mut self.waiting).into_iter();
         if run {
             return;
         }
         for waiting in self.queue.iter_mut().skip(released) {
-            let refused = |id, server, tool, uri| NotRun {
-                id,
-                server,
-                tool,
-                uri,
-                ..NotRun::new(Reason::Shown(Shown::Prose))
-            };
-            *waiting = match core::mem::replace(waiting, Decoded::Text(String::new())) {
+            let mut refused = NotRun::new(Reason::Shown(Shown::Prose));
+            match waiting {
                 Decoded::Call(call) => {
-                    Decoded::NotRun(refused(call.id, call.server, Some(call.tool), None))
+                    refused.id = call.id.take();
+                    refused.server = call.server.take();
+                    refused.tool = Some(core::mem::take(&mut call.tool));
                 }
                 Decoded::Resource { server, uri } => {
-                    Decoded::NotRun(refused(None, server, None, Some(uri)))
+                    refused.server = server.take();
+                    refused.uri = Some(core::mem::take(uri));
                 }
-                other => other,
-            };
+                Decoded::Text(_) | Decoded::NotRun(_) => continue,
+            }
+            (refused.raw, refused.truncated) = written.next().unwrap_or_default();
+            *waiting = Decoded::NotRun(refused);
         }
     }
 }
@@ -360,9 +385,4 @@ impl Spot {
     fn may_run(self) -> bool {
         self.shown.is_none() && !self.escaped
     }
-}
-
-/// Whether `held` is more than a brace and a quote, which begin any object.
-fn is_telling(held: &str) -> bool {
-    held.starts_with('<') || held.contains("\"t")
 }

@@ -28,7 +28,8 @@ impl core::error::Error for BadEntity {}
 
 /// Escapes `text` so that it can stand as element content or inside an attribute:
 /// `&`, `<`, `>` and both quotes become entities, control characters other than tab
-/// become character references, line breaks too (so the result is one line).
+/// become character references, line breaks too (so the result is one line). NUL, which
+/// XML cannot carry in any form, becomes U+FFFD.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|c| entity(c).is_some() || is_referenced(c)) {
         return Cow::Borrowed(text);
@@ -37,6 +38,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     for c in text.chars() {
         match entity(c) {
             Some(name) => out.push_str(name),
+            None if c == '\0' => out.push(char::REPLACEMENT_CHARACTER),
             None if is_referenced(c) => {
                 // Writing to a string cannot fail.
                 let _ = fmt::write(&mut out, format_args!("&#{};", u32::from(c)));

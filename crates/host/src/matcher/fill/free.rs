@@ -94,7 +94,8 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 
 fn joined(task: Task<'_>, from: usize, to: usize) -> bool {
     task.reading.tokens(&(from..to)).iter().all(|t| {
-        t.kind == TokenKind::Mark && ["-", ".", "_", "/", "@", "+", "#", ":"].contains(&t.lower.as_str())
+        t.kind == TokenKind::Mark
+            && ["-", ".", "_", "/", "@", "+", "#", ":"].contains(&t.lower.as_str())
     })
 }
 
@@ -117,9 +118,8 @@ fn chunk_score(task: Task<'_>, param: &Param, chunk: &Range<usize>, misplaced: u
 /// Fills the first parameter that takes free text: a dictated one with what
 /// follows the command, a searched one with what the question is about.
 pub(super) fn text(task: Task<'_>, filled: &mut Filled) {
-    let open = |p: &&Param| {
-        p.shape == Shape::Text && !p.list && p.choices.is_empty() && !filled.has(p)
-    };
+    let open =
+        |p: &&Param| p.shape == Shape::Text && !p.list && p.choices.is_empty() && !filled.has(p);
     let params: Vec<&Param> = task
         .tool
         .params
@@ -238,7 +238,11 @@ fn after_command(task: Task<'_>, filled: &Filled) -> (usize, bool) {
         let leads_to_object = unit.kind == Kind::Stop && own_object_follows(task, at);
         let particle = commanded
             && unit.kind == Kind::Stop
-            && said.first().is_some_and(|t| t.kind == TokenKind::Cjk && ["一下", "下", "个", "一个", "这个", "这"].contains(&joined_text(said).as_str()));
+            && said.first().is_some_and(|t| {
+                t.kind == TokenKind::Cjk
+                    && ["一下", "下", "个", "一个", "这个", "这"]
+                        .contains(&joined_text(said).as_str())
+            });
         if !(polite || (commanded && (object || leads_to_object || particle))) {
             break;
         }
@@ -299,10 +303,9 @@ fn before_destination(task: Task<'_>, filled: &Filled, start: usize) -> usize {
         } else if own {
             pending = unit.tokens.start;
         } else if unit.kind == Kind::Stop {
-            let preposition = reading
-                .tokens(&unit.tokens)
-                .first()
-                .is_some_and(|t| ["to", "in", "into", "on", "onto", "到", "在"].contains(&t.lower.as_str()));
+            let preposition = reading.tokens(&unit.tokens).first().is_some_and(|t| {
+                ["to", "in", "into", "on", "onto", "到", "在"].contains(&t.lower.as_str())
+            });
             if preposition && (pending < end || end < reading.text.tokens.len()) {
                 return unit.tokens.start;
             }
@@ -319,8 +322,10 @@ fn before_destination(task: Task<'_>, filled: &Filled, start: usize) -> usize {
 /// "My locker is 42, remember that": the command stands at the end.
 fn trailing_command(task: Task<'_>) -> Option<(Range<usize>, String)> {
     let reading = task.reading;
-    let (at, unit) = reading.units.iter().enumerate().rev().find(|(_, unit)| unit.kind > Kind::Weak)?;
-    let command = matches!(unit.kind, Kind::Action | Kind::Change) && task.explained.unit(at) >= OWN;
+    let (at, unit) =
+        reading.units.iter().enumerate().rev().find(|(_, unit)| unit.kind > Kind::Weak)?;
+    let command =
+        matches!(unit.kind, Kind::Action | Kind::Change) && task.explained.unit(at) >= OWN;
     let mark = unit.tokens.start.checked_sub(1).and_then(|i| reading.text.tokens.get(i));
     if !command || !is_break(mark) {
         return None;

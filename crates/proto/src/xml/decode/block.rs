@@ -81,6 +81,7 @@ pub(super) enum Step {
 }
 
 /// A request, being read or complete. Places are byte offsets in `raw`.
+#[derive(Debug)]
 pub(super) struct Block {
     pub(super) root: Root,
     /// The request as written, up to the limit.
@@ -108,6 +109,7 @@ pub(super) struct Block {
     limits: Limits,
 }
 
+#[derive(Debug)]
 enum State {
     /// In the first tag, after its name.
     Opening(TagReader),
@@ -120,6 +122,7 @@ enum State {
     Value,
 }
 
+#[derive(Debug)]
 struct TextElement {
     field: Field,
     start: usize,
@@ -127,6 +130,7 @@ struct TextElement {
     cdata: bool,
 }
 
+#[derive(Debug)]
 struct Json {
     start: usize,
     boundary: Boundary,

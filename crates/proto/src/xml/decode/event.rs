@@ -185,7 +185,9 @@ impl fmt::Display for Reason {
             Self::Cut => f.write_str(
                 "the output was cut off before the request was complete; send it again, shorter",
             ),
-            Self::Incomplete => f.write_str("the output ended before the request was complete"),
+            Self::Incomplete => f.write_str(
+                "the request is cut off: the output ended before it was complete; write it again",
+            ),
             Self::Ambiguous(how) => write!(f, "it can be read in more than one way: {how}"),
             Self::Arguments(error) => write!(f, "the arguments are not a JSON object: {error}"),
             Self::Malformed(what) => f.write_str(what),

@@ -38,7 +38,7 @@ pub fn read_arguments(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reas
     if text.is_empty() {
         return RawValue::from_string("{}".to_owned()).map_err(|e| syntax("", &e));
     }
-    let plain = object(text, limits);
+    let plain = read_object(text, limits);
     let Err(Reason::Arguments(_)) = &plain else { return plain };
     match unescape(text) {
         Ok(unescaped) if unescaped != text => {
@@ -46,14 +46,15 @@ pub fn read_arguments(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reas
             if unescaped.is_empty() {
                 read_arguments("", limits)
             } else {
-                object(unescaped, limits)
+                read_object(unescaped, limits)
             }
         }
         _ => plain,
     }
 }
 
-fn object(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reason> {
+/// Reads a JSON object without repeated names, and nothing else.
+pub(in crate::xml) fn read_object(text: &str, limits: &Limits) -> Result<Box<RawValue>, Reason> {
     check(text, limits)?;
     if !text.starts_with('{') {
         let found = match text.as_bytes().first() {
@@ -276,7 +277,7 @@ impl Written<'_> {
         let id = self.id;
         let server = trimmed(self.server);
         let reason = match (trimmed(self.name), trimmed(self.uri)) {
-            (Some(tool), None) => match read_written_arguments(self.arguments, limits) {
+            (Some(tool), None) => match read_json_arguments(self.arguments, limits) {
                 Ok(arguments) => return Request::Call(Call { id, server, tool, arguments, form }),
                 Err(reason) => {
                     let tool = Some(tool);
@@ -295,21 +296,28 @@ impl Written<'_> {
     }
 }
 
-/// Arguments of a JSON call: an object, a string that holds one, or nothing.
-fn read_written_arguments(
+/// Reads the arguments of a call that is JSON itself: an object, a string that holds
+/// one, or nothing (no value, `null`, an empty string), which means `{}`.
+///
+/// # Errors
+///
+/// As [`read_arguments`].
+pub fn read_json_arguments(
     value: Option<&RawValue>,
     limits: &Limits,
 ) -> Result<Box<RawValue>, Reason> {
-    let Some(value) = value else { return read_arguments("", limits) };
+    let Some(value) = value.filter(|value| value.get() != "null") else {
+        return read_arguments("", limits);
+    };
     if value.get().starts_with('"') {
         let text: String = parse(value.get())?;
         return if text.trim().is_empty() {
             read_arguments("", limits)
         } else {
-            object(text.trim(), limits)
+            read_object(text.trim(), limits)
         };
     }
-    object(value.get(), limits)
+    read_object(value.get(), limits)
 }
 
 fn trimmed(name: Option<String>) -> Option<String> {

@@ -39,9 +39,14 @@ pub(super) fn refusal(block: &Block, reason: Reason, limits: &Limits) -> Decoded
 }
 
 fn with_raw(refused: NotRun, block: &Block, limits: &Limits) -> Decoded {
+    let (raw, truncated) = excerpt(block, limits);
+    Decoded::NotRun(NotRun { raw, truncated, ..refused })
+}
+
+/// What was written, and whether this is only the beginning.
+pub(super) fn excerpt(block: &Block, limits: &Limits) -> (String, bool) {
     let raw = json::floor(&block.raw, limits.excerpt);
-    let truncated = block.overflow || raw.len() < block.raw.len();
-    Decoded::NotRun(NotRun { raw: raw.to_string(), truncated, ..refused })
+    (raw.to_string(), block.overflow || raw.len() < block.raw.len())
 }
 
 fn read(block: &Block, limits: &Limits) -> Result<Vec<Decoded>, Reason> {

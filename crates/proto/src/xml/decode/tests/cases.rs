@@ -88,11 +88,13 @@ fn d118_complete_json_runs_when_the_output_ended_by_itself() {
         if at >= complete {
             assert_eq!(calls, [r#"docs/write {"text":"hi"}"#], "{at}");
         } else {
-            assert!(calls.iter().all(|line| line.contains("before the request was complete")));
+            assert!(calls.iter().all(|line| line.contains("before it was complete")));
             assert!(!calls.is_empty() || text_of(&found) == whole[..at], "{at}");
         }
     }
-    assert!(matches!(&decode("I will call it.\n<use_mcp_t")[..], [Decoded::Text(_)]));
+    let begun = decode(&case("D118/cut_tag.txt"));
+    let [Decoded::Text(_), Decoded::NotRun(refused)] = &begun[..] else { panic!("{begun:?}") };
+    assert_eq!((&refused.reason, refused.raw.as_str()), (&Reason::Incomplete, "<use_mcp_t"));
 }
 
 #[test]

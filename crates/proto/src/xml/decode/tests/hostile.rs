@@ -135,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn without_requests_all_text_comes_back(parts in proptest::collection::vec("[a-z<>`~\"{}\\[\\]: \n/!-]{0,6}", 0..30)) {
+    fn without_requests_all_text_comes_back(parts in proptest::collection::vec("[b-egh-sv-z<>`~\"{}\\[\\]: \n/!-]{0,6}", 0..30)) {
         let text = parts.concat();
         let found = decode(&text);
         prop_assert_eq!(text_of(&found), text);

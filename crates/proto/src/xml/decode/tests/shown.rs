@@ -151,6 +151,9 @@ fn d119_sentences() {
     ] {
         assert_run(&text);
     }
+    let decoded = decode(&format!("Write {line} there."));
+    let Decoded::NotRun(refused) = &decoded[1] else { panic!("{decoded:?}") };
+    assert_eq!((refused.tool.as_deref(), &refused.raw), (Some("write"), &line));
     let both = found(&format!("First {line} then {line} bye"));
     assert_eq!(both, [format!("not run: {}", Shown::Prose), format!("not run: {}", Shown::Prose)]);
     assert_eq!(found(&format!("First {line} {line}\nbye")).len(), 2);
