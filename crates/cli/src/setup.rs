@@ -4,8 +4,8 @@ mod builtins;
 mod trusting;
 
 pub(crate) use builtins::builtin;
-pub(crate) use trusting::{review, store};
 use trusting::trust;
+pub(crate) use trusting::{review, store};
 
 use crate::args::Arguments;
 use crate::environment;

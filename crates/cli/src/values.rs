@@ -74,7 +74,9 @@ fn typed(text: &str, property: &Value) -> Value {
     }
     let parsed: Option<Value> = serde_json::from_str(text).ok();
     let fits = |value: &Value| match value {
-        Value::Number(n) => types.contains(&"number") || (types.contains(&"integer") && !n.is_f64()),
+        Value::Number(n) => {
+            types.contains(&"number") || (types.contains(&"integer") && !n.is_f64())
+        }
         Value::Bool(_) => types.contains(&"boolean"),
         Value::Array(_) => types.contains(&"array"),
         Value::Object(_) => types.contains(&"object"),

@@ -3,14 +3,17 @@
 use crate::tool::docs;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Attribute, Error, Expr, FnArg, Ident, Meta, Pat, Result, Signature, Type};
+use syn::{
+    Attribute, Error, Expr, FnArg, GenericArgument, Ident, Meta, Pat, PathArguments, Result,
+    Signature, Type,
+};
 
 pub(crate) struct Params {
     pub(crate) list: Vec<Param>,
 }
 
 pub(crate) enum Param {
-    Extractor(Type),
+    Extractor(Box<Type>),
     Plain(Box<Plain>),
 }
 
@@ -33,8 +36,11 @@ impl Params {
         let mut list = Vec::new();
         for input in &mut signature.inputs {
             let FnArg::Typed(param) = input else {
-                return Err(Error::new_spanned(input, "a tool is a free function: share state \
-                    with State<T> instead of self"));
+                return Err(Error::new_spanned(
+                    input,
+                    "a tool is a free function: share state \
+                    with State<T> instead of self",
+                ));
             };
             let description = docs(&param.attrs);
             let default = take_default(&mut param.attrs)?;
@@ -43,12 +49,15 @@ impl Params {
                 if default.is_some() {
                     return Err(Error::new_spanned(param, "an extractor has no default"));
                 }
-                list.push(Param::Extractor((*param.ty).clone()));
+                list.push(Param::Extractor(param.ty.clone()));
                 continue;
             }
             let Pat::Ident(name) = &*param.pat else {
-                return Err(Error::new_spanned(&param.pat, "a parameter needs a plain name: it \
-                    becomes a property of the input schema"));
+                return Err(Error::new_spanned(
+                    &param.pat,
+                    "a parameter needs a plain name: it \
+                    becomes a property of the input schema",
+                ));
             };
             let ident = name.ident.clone();
             let ty = (*param.ty).clone();
@@ -57,8 +66,11 @@ impl Params {
         let args = list.iter().any(|p| matches!(p, Param::Extractor(ty) if last(ty) == "Args"));
         let params = Self { list };
         if args && params.has_plain() {
-            return Err(Error::new_spanned(&signature.inputs, "take either Args<T> or plain \
-                parameters, not both: each would be the whole of the arguments"));
+            return Err(Error::new_spanned(
+                &signature.inputs,
+                "take either Args<T> or plain \
+                parameters, not both: each would be the whole of the arguments",
+            ));
         }
         Ok(params)
     }
@@ -102,6 +114,12 @@ impl Plain {
     fn field(&self) -> TokenStream {
         let (ident, ty) = (&self.ident, &self.ty);
         let description = self.description.iter().map(|text| quote! { #[doc = #text] });
+        // An argument that may be left out is not one that may be null: the
+        // schema shows the type inside, and the description need not tell null.
+        let shown = inner_of_option(ty).map(|inner| {
+            let inner = quote! { #inner }.to_string();
+            quote! { #[schemars(with = #inner)] #[serde(default)] }
+        });
         let default = match &self.default {
             None => quote! {},
             Some(Default::OfType) => quote! { #[serde(default)] },
@@ -110,7 +128,8 @@ impl Plain {
                 quote! { #[serde(default = #function)] }
             }
         };
-        quote! { #(#description)* #default #ident: #ty }
+        let shown = if self.default.is_some() { None } else { shown };
+        quote! { #(#description)* #default #shown #ident: #ty }
     }
 
     fn default_name(&self) -> Ident {
@@ -126,6 +145,17 @@ fn take_default(attributes: &mut Vec<Attribute>) -> Result<Option<Default>> {
         Meta::Path(_) => Ok(Some(Default::OfType)),
         Meta::List(list) => Ok(Some(Default::Value(list.parse_args()?))),
         Meta::NameValue(pair) => Ok(Some(Default::Value(pair.value))),
+    }
+}
+
+/// `T` of `Option<T>`.
+fn inner_of_option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let segment = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(inner)) => Some(inner),
+        _ => None,
     }
 }
 

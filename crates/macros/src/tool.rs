@@ -68,18 +68,32 @@ fn flag(meta: &Meta) -> Result<bool> {
     meta.require_path_only().map(|_| true)
 }
 
-/// The text of doc comments, one paragraph a line run.
+/// The text of doc comments: wrapped lines joined, paragraphs and list items kept.
 pub(crate) fn docs(attributes: &[Attribute]) -> Option<String> {
-    let mut lines = Vec::new();
+    let mut text = String::new();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
         if let Meta::NameValue(pair) = &attribute.meta
-            && let Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) = &pair.value
+            && let Expr::Lit(ExprLit { lit: Lit::Str(lines), .. }) = &pair.value
         {
-            lines.push(line.value().trim().to_owned());
+            for line in lines.value().split('\n') {
+                push_line(&mut text, line.trim());
+            }
         }
     }
-    let text = lines.join("\n").trim().to_owned();
+    let text = text.trim().to_owned();
     (!text.is_empty()).then_some(text)
+}
+
+fn push_line(text: &mut String, line: &str) {
+    let item = line.starts_with(['-', '*', '|', '#', '>']) || line.starts_with("```");
+    if line.is_empty() {
+        text.push_str("\n\n");
+    } else if item {
+        text.push('\n');
+    } else if !text.is_empty() && !text.ends_with('\n') {
+        text.push(' ');
+    }
+    text.push_str(line);
 }
 
 fn definition(options: &Options, function: &ItemFn, params: &Params) -> TokenStream {

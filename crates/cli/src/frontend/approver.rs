@@ -42,9 +42,7 @@ impl From<&PermissionArgs> for Approver {
             (true, ..) => Self::Yes,
             (_, true, _) => Self::Deny,
             (.., ApproveArg::Terminal) => Self::Terminal,
-            (.., ApproveArg::Stdin) => {
-                Self::Stdin(Mutex::new(BufReader::new(tokio::io::stdin())))
-            }
+            (.., ApproveArg::Stdin) => Self::Stdin(Mutex::new(BufReader::new(tokio::io::stdin()))),
         }
     }
 }

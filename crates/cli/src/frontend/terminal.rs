@@ -75,7 +75,8 @@ impl Frontend for Terminal {
                 self.say("36", &format!("-> {}/{} {arguments}", visible(server), visible(tool)));
             }
             Event::Result { result, .. } => {
-                let (colour, mark) = if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
+                let (colour, mark) =
+                    if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
                 self.say(colour, &format!("{mark}{}", excerpt(&shown(&result.text()))));
             }
             Event::Progress { progress, total, message, .. } => {
@@ -84,7 +85,8 @@ impl Frontend for Terminal {
                 self.say("2", &format!("   {progress}{total} {message}"));
             }
             Event::Error { server, message } => {
-                let server = server.as_deref().map(|s| format!("server {s:?}: ")).unwrap_or_default();
+                let server =
+                    server.as_deref().map(|s| format!("server {s:?}: ")).unwrap_or_default();
                 self.say("31", &format!("error: {server}{}", shown(message)));
             }
             Event::Proposal { server, tool, arguments, missing, confident, .. } => {
@@ -125,9 +127,8 @@ impl Frontend for Terminal {
                 return None;
             }
             let most = lines.len();
-            let asked = tokio::task::spawn_blocking(move || {
-                question::number(&lines.join("\n"), most)
-            });
+            let asked =
+                tokio::task::spawn_blocking(move || question::number(&lines.join("\n"), most));
             asked.await.ok().flatten().and_then(|n| complete.get(n - 1).copied())
         })
     }

@@ -61,9 +61,8 @@ fn by_flag(arguments: &Arguments, file: &ConfigFile) -> Result<bool, Failure> {
         None => Ok(false),
         Some(None) => Ok(true),
         Some(Some(hash)) => {
-            let hash: ContentHash = hash.parse().map_err(|error| {
-                Failure::usage(format!("--trust={hash}: {error}"))
-            })?;
+            let hash: ContentHash =
+                hash.parse().map_err(|error| Failure::usage(format!("--trust={hash}: {error}")))?;
             Ok(hash == file.hash())
         }
     }

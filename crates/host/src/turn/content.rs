@@ -1,9 +1,9 @@
 //! Results: as received, for the model, and as text.
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use crate::dialect::{Content, Outcome, Status};
 use crate::model::{Image, ResultPart};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use carrick::types::ContentBlock;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

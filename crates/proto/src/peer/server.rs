@@ -380,7 +380,13 @@ impl ServerPeer {
         place.active = Some(active);
         let key = CallKey { slot, turn: place.turn };
         self.ids.insert(id, slot);
-        self.out.push_back(ServerOutput::Call(Call { key, lane, revision, message, wants_progress }));
+        self.out.push_back(ServerOutput::Call(Call {
+            key,
+            lane,
+            revision,
+            message,
+            wants_progress,
+        }));
     }
 
     /// Which revision a request is made in, by what it says or by the session.
