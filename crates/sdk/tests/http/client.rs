@@ -412,7 +412,7 @@ async fn d094_only_redirects_within_the_origin_are_followed() {
         .await;
         match call(&client).await {
             Err(CallError::Exchange(LaneEnd::Status { status: got, .. })) => {
-                assert_eq!(got, status)
+                assert_eq!(got, status);
             }
             other => panic!("{other:?}"),
         }

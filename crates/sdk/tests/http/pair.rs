@@ -50,7 +50,7 @@ async fn progress_arrives_in_both_eras() {
             log.lock().unwrap().push(progress.progress);
         });
         client.call_tool_raw("slow", b"{}", Some(handler)).await.unwrap();
-        let steps = steps.lock().unwrap();
+        let steps = std::mem::take(&mut *steps.lock().unwrap());
         assert!(!steps.is_empty() && steps.is_sorted(), "{steps:?}");
         client.close().await;
     }

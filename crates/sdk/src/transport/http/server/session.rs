@@ -228,3 +228,67 @@ fn mint() -> Result<String, NoSession> {
     }
     Ok(id)
 }
+
+#[cfg(test)]
+mod tests {
+    use carrick_proto::rpc::Limits;
+
+    use crate::server::Server;
+
+    use super::*;
+
+    fn options(idle: Duration, half_open: Duration) -> HttpServerOptions {
+        HttpServerOptions { session_idle: idle, session_half_open: half_open, ..Default::default() }
+    }
+
+    fn conversation() -> Conversation {
+        Conversation::new(Server::builder("s", "1").build(), Limits::default(), 1)
+    }
+
+    #[tokio::test]
+    async fn d040_an_open_stream_keeps_its_session_and_nothing_else_does() {
+        let sessions = Sessions::new(&options(Duration::ZERO, Duration::ZERO));
+        let idle = sessions.open(conversation()).unwrap();
+        let watched = sessions.open(conversation()).unwrap();
+        let stream = watched.in_use();
+        sessions.sweep();
+        assert!(sessions.find(idle.id().as_bytes()).is_none());
+        assert!(sessions.find(watched.id().as_bytes()).is_some());
+        drop(stream);
+        sessions.sweep();
+        assert!(sessions.find(watched.id().as_bytes()).is_none());
+    }
+
+    #[tokio::test]
+    async fn d036_a_session_lives_longer_once_its_client_is_ready() {
+        let sessions = Sessions::new(&options(Duration::from_secs(3600), Duration::ZERO));
+        let half_open = sessions.open(conversation()).unwrap();
+        let ready = sessions.open(conversation()).unwrap();
+        ready.client_is_ready();
+        sessions.sweep();
+        assert!(sessions.find(half_open.id().as_bytes()).is_none());
+        assert!(sessions.find(ready.id().as_bytes()).is_some());
+    }
+
+    #[tokio::test]
+    async fn d038_ids_are_random_and_compared_whole() {
+        let sessions = Sessions::new(&HttpServerOptions::default());
+        let one = sessions.open(conversation()).unwrap();
+        let two = sessions.open(conversation()).unwrap();
+        assert_eq!((one.id().len(), two.id().len()), (32, 32), "128 bits");
+        assert_ne!(one.id(), two.id());
+        assert!(sessions.find(&one.id().as_bytes()[..31]).is_none());
+        assert!(sessions.find(format!("{}0", one.id()).as_bytes()).is_none());
+        assert!(sessions.find(b"").is_none());
+    }
+
+    #[tokio::test]
+    async fn an_ended_session_takes_nothing_and_ends_its_streams() {
+        let sessions = Sessions::new(&HttpServerOptions::default());
+        let session = sessions.open(conversation()).unwrap();
+        let mut reader = session.lanes.connection().read(None).unwrap();
+        sessions.end(&session);
+        assert!(reader.next().await.is_none());
+        assert!(sessions.find(session.id().as_bytes()).is_none());
+    }
+}
