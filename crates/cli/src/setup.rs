@@ -58,13 +58,14 @@ impl Setup {
 
 /// The places to look for config files.
 pub(crate) fn places(arguments: &Arguments) -> Result<Places, Failure> {
-    let mut places = Places::default();
-    places.explicit = arguments.config.clone();
-    places.current = std::env::current_dir()
+    let current = std::env::current_dir()
         .map_err(|error| Failure::failed(format!("the current folder is gone: {error}")))?;
-    places.home = environment::home();
-    places.xdg_config_home = environment::variable("XDG_CONFIG_HOME").map(PathBuf::from);
-    Ok(places)
+    Ok(Places {
+        explicit: arguments.config.clone(),
+        current,
+        home: environment::home(),
+        xdg_config_home: environment::variable("XDG_CONFIG_HOME").map(PathBuf::from),
+    })
 }
 
 /// All config files there are.

@@ -139,8 +139,9 @@ impl Registry {
             .iter()
             .filter(|(_, link)| !matches!(link.configured().state, ServerState::Disabled));
         let listed = join_all(runnable.map(|(name, link)| async move {
-            let tools = link.tools().await;
-            (name.clone(), link.description().await, tools)
+            let tools = link.tools().await?;
+            let description = link.description().await;
+            Ok(ServerTools { server: name.clone(), description, tools })
         }));
         Catalog::new(listed.await)
     }

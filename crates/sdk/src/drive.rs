@@ -252,10 +252,9 @@ impl<T: Transport> Driver<T> {
         if let Some(task) = self.running.remove(&key) {
             task.abort();
         }
-        if let Some(at) = self.waiting.iter().position(|call| call.key == key) {
-            if let Some(call) = self.waiting.remove(at) {
-                self.waiting_bytes -= call.message.bytes().len();
-            }
+        let waiting = self.waiting.iter().position(|call| call.key == key);
+        if let Some(call) = waiting.and_then(|at| self.waiting.remove(at)) {
+            self.waiting_bytes -= call.message.bytes().len();
         }
     }
 }

@@ -11,6 +11,7 @@ async fn echo(message: String) -> String {
     message
 }
 
+#[expect(clippy::print_stderr, reason = "says where it listens")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("echo", "1.0.0").tools(tools![echo]).build();

@@ -31,13 +31,11 @@ pub struct Catalog {
 pub(crate) const OWN_TOOLS: &[&str] = &["read_resource", "get_prompt"];
 
 impl Catalog {
-    pub(super) fn new(
-        listed: Vec<(String, Option<ServerDescription>, Result<Arc<Vec<Tool>>, ServerError>)>,
-    ) -> Self {
+    pub(super) fn new(listed: Vec<Result<ServerTools, ServerError>>) -> Self {
         let (mut servers, mut failed) = (Vec::new(), Vec::new());
-        for (server, description, tools) in listed {
-            match tools {
-                Ok(tools) => servers.push(ServerTools { server, description, tools }),
+        for listed in listed {
+            match listed {
+                Ok(tools) => servers.push(tools),
                 Err(error) => failed.push(error),
             }
         }

@@ -123,6 +123,7 @@ pub enum Outcome {
 /// What the driver has to do.
 #[derive(Debug)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for every call")]
 pub enum ServerOutput {
     /// Send this message.
     Send {

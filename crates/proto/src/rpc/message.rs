@@ -116,6 +116,7 @@ impl Field {
 
 /// What one frame from the transport holds.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for every message")]
 pub enum Scanned {
     /// One message.
     One(Message),
