@@ -147,6 +147,7 @@ pub(super) fn extract(text: &Text, now: Option<&ZonedDateTime>) -> Vec<Fact> {
     let mut facts = found.facts;
     facts.extend(formulas);
     facts.extend(number::units(text));
+    facts.extend(place::local(text));
     facts.extend(quoted);
     facts.sort_by_key(|fact| (fact.span.start, std::cmp::Reverse(fact.span.end)));
     facts

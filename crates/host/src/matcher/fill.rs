@@ -74,12 +74,12 @@ impl Filled {
     }
 
     /// Marks a fact and the tokens in it as used.
-    fn take(&mut self, reading: &Reading, at: usize) {
+    fn take(&mut self, reading: &Reading, at: usize, suits: f64) {
         let Some(fact) = reading.facts.get(at) else { return };
         if let Some(used) = self.used.get_mut(at) {
             *used = true;
         }
-        self.strength += fact.strength();
+        self.strength += fact.strength() * suits.min(1.0);
         self.cover(reading.text.tokens_in(&fact.span));
     }
 
@@ -135,7 +135,7 @@ fn pair(task: Task<'_>, filled: &mut Filled) {
         }
         if let Some(value) = write::value(task, param, fact) {
             filled.put(param, value);
-            filled.take(task.reading, at);
+            filled.take(task.reading, at, compat::role_score(task, param, fact));
         }
     }
 }
@@ -168,7 +168,7 @@ fn gather_lists(task: Task<'_>, filled: &mut Filled) {
             }
             if let Some(value) = write::value(task, param, fact) {
                 values.push(value);
-                filled.take(task.reading, at);
+                filled.take(task.reading, at, 1.0);
             }
         }
         if !values.is_empty() {

@@ -232,8 +232,18 @@ fn hints(view: &ToolView<'_>) -> ToolHints {
         let ids: Vec<_> = names.iter().filter_map(|name| Lexicon::shared().id(name)).collect();
         units.iter().any(|unit| unit.concepts.iter().any(|id| ids.contains(id)))
     };
+    let name = tokenize(&split_identifier(view.name));
+    let name_units = Lexicon::shared().units(&name);
+    let named = |concept: &str| {
+        let id = Lexicon::shared().id(concept);
+        name_units.iter().any(|unit| unit.concepts.iter().any(|own| Some(*own) == id))
+    };
+    let searches = named("search");
     ToolHints {
         files: about(&["file", "folder", "path"]),
+        folder: (named("folder") && !named("file")) || searches || named("list"),
+        one_file: name.iter().any(|t| t.lower == "file") && !named("folder"),
+        searches,
         contents: about(&["text"]) || tokens.iter().any(|t| t.lower == "grep"),
         zones: about(&["timezone"]),
         currency: about(&["currency"]),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::facts::Value;
+use super::facts::{Fact, Value};
 use super::fill::{Filled, Task, fill};
 use super::index::{Postings, Tool};
 use super::lexicon::Kind;
@@ -55,8 +55,7 @@ fn candidate(
     let task = Task { reading, tool, explained: &explained, context };
     let filled = fill(task);
     let score = score(task, &filled);
-    let grounded = explained.topical >= 0.5 || filled.strength >= 0.8;
-    (grounded && score >= FITS).then(|| Proposal {
+    (is_grounded(task, &filled) && score >= FITS).then(|| Proposal {
         tool: at,
         complete: filled.missing.is_empty(),
         arguments: filled.arguments,
@@ -65,6 +64,25 @@ fn candidate(
         margin: 0.0,
         confident: false,
     })
+}
+
+/// Something in the question is what the tool is for: enough of its words, or
+/// a fact of the kind it takes.
+fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
+    let explained = |wanted: fn(Kind) -> bool, least: f64| {
+        let units = task.reading.units.iter().enumerate();
+        units.into_iter().any(|(at, unit)| wanted(unit.kind) && task.explained.unit(at) >= least)
+    };
+    let action = |kind| matches!(kind, Kind::Action | Kind::Change);
+    // A word in passing must not send any words at all to a tool that takes
+    // any words at all.
+    if filled.free_text && filled.strength < 0.3 && !explained(action, 0.4) {
+        return explained(|kind| kind > Kind::Weak, 0.85);
+    }
+    // "Write a poem" is not yet about files.
+    let about = explained(|kind| matches!(kind, Kind::Object | Kind::Plain), 0.4);
+    let complete = filled.missing.is_empty();
+    filled.strength >= 0.7 || (task.explained.topical >= 0.5 && (about || complete || filled.strength > 0.0))
 }
 
 /// What speaks for a tool less what speaks against it.
@@ -85,12 +103,21 @@ fn unused(task: Task<'_>, filled: &Filled) -> f64 {
         .iter()
         .zip(&filled.used)
         .filter(|(fact, used)| {
-            !**used && !filled.covers_fact(reading, fact) && !matches!(fact.value, Value::Date(_) | Value::Quoted)
+            !**used
+                && !filled.covers_fact(reading, fact)
+                && !matches!(fact.value, Value::Date(_) | Value::Quoted)
+                && !in_part_used(reading, filled, fact)
         })
         .map(|(fact, _)| fact.strength())
         .filter(|strength| *strength >= 0.3)
         .map(|strength| 0.5 * strength)
         .sum()
+}
+
+/// The numbers of a formula may be arguments, and the formula none.
+fn in_part_used(reading: &Reading, filled: &Filled, fact: &Fact) -> bool {
+    let facts = reading.facts.iter().zip(&filled.used);
+    facts.into_iter().any(|(other, used)| *used && other.overlaps(&fact.span))
 }
 
 /// Words that neither the tool nor its arguments account for.

@@ -9,8 +9,7 @@ struct Cases {
 }
 
 impl Cases {
-    fn read(json: &str) -> Self {
-        let file: Json = serde_json::from_str(json).unwrap();
+    fn of(file: &Json) -> Self {
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
         let tools = file["tools"].as_array().unwrap().iter().map(|tool| {
             let schema = tool["inputSchema"].to_string();
@@ -87,8 +86,31 @@ fn plain(value: &Json) -> String {
 
 #[test]
 fn the_sample_questions_find_their_tools() {
-    let cases = Cases::read(include_str!("../../../../cases/questions/questions.json"));
-    let (found, right) = cases.score();
+    let file: Json =
+        serde_json::from_str(include_str!("../../../../cases/questions/questions.json")).unwrap();
+    let (found, right) = Cases::of(&file).score();
     assert!(found >= 27, "{found} tools right");
     assert!(right >= 24, "{right} wholly right");
+}
+
+#[test]
+fn more_questions_find_the_same_tools() {
+    let sample: Json =
+        serde_json::from_str(include_str!("../../../../cases/questions/questions.json")).unwrap();
+    let mut file: Json =
+        serde_json::from_str(include_str!("../../../../cases/questions/more.json")).unwrap();
+    file["tools"] = sample["tools"].clone();
+    let (found, right) = Cases::of(&file).score();
+    assert!(found >= 1, "{found} tools right");
+    assert!(right >= 1, "{right} wholly right");
+}
+
+#[test]
+fn questions_find_the_tools_of_other_servers() {
+    let file: Json =
+        serde_json::from_str(include_str!("../../../../cases/questions/servers.json")).unwrap();
+    let scores = file["sets"].as_array().unwrap().iter().map(|set| Cases::of(set).score());
+    let (found, right) = scores.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    assert!(found >= 1, "{found} tools right");
+    assert!(right >= 1, "{right} wholly right");
 }

@@ -103,6 +103,7 @@ static ITEM: LazyLock<Regex> = LazyLock::new(|| {
         |(?P<remainder>mod(?:ulo)?(?-u:\b))
         |(?P<root>(?:the\ )?square\ root\ of(?-u:\b)|sqrt(?-u:\b)(?:\ of(?-u:\b))?|√|根号)
         |(?P<cube_root>(?:the\ )?cube\ root\ of(?-u:\b)|cbrt(?-u:\b))
+        |(?P<then>再|,?\s*(?:and\ )?then(?-u:\b))
         |(?P<open>\()
         |(?P<close>\))
         |(?P<ordinal>th(?-u:\b)(?:\ power(?-u:\b))?|power(?-u:\b))
@@ -303,6 +304,9 @@ impl Reader {
 
     fn sign(&mut self, found: &Captures<'_>) -> bool {
         let has = |name: &str| found.name(name).is_some();
+        if has("then") {
+            return self.bracket_all();
+        }
         if has("open") && !self.operand {
             self.parts.push(Part::Open);
             self.open += 1;
@@ -330,6 +334,16 @@ impl Reader {
         ];
         let Some((_, operator)) = names.iter().find(|(name, _)| has(name)) else { return false };
         self.operator(*operator)
+    }
+
+    /// "5 plus 3, then times 2": what was said so far comes first.
+    fn bracket_all(&mut self) -> bool {
+        if !self.is_whole() {
+            return false;
+        }
+        self.parts.insert(0, Part::Open);
+        self.parts.push(Part::Close);
+        true
     }
 
     fn call(&mut self, name: &'static str) -> bool {

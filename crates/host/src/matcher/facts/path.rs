@@ -124,10 +124,12 @@ fn typed(found: &Captures<'_>, text: &Text) -> Option<Fact> {
     let word = found.name("word")?.as_str().trim_start_matches('.').to_ascii_lowercase();
     let extension = FILE_TYPES.get(word.as_str())?;
     let noun = found.name("noun")?.as_str();
-    let before = text.normal.get(..whole.start())?.trim_end();
-    if before.chars().next_back().is_some_and(|c| c == '.' || c == '/') {
+    let before = text.normal.get(..whole.start())?;
+    let glued = |c: char| (c.is_alphanumeric() && !is_cjk(c)) || "./_-".contains(c);
+    if before.chars().next_back().is_some_and(glued) {
         return None;
     }
+    let before = before.trim_end();
     let many = if noun.eq_ignore_ascii_case("file") {
         ["every", "any", "all", "each"].iter().any(|w| ends_with_word(before, w))
     } else if noun.chars().any(is_cjk) {

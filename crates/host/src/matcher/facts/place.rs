@@ -148,7 +148,7 @@ fn offset_zone(found: &regex::Captures<'_>) -> Option<String> {
     }
 }
 
-/// Finds places by name, and words for the place one is in.
+/// Finds places by name.
 pub(super) fn find(text: &Text) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut at = 0;
@@ -161,10 +161,12 @@ pub(super) fn find(text: &Text) -> Vec<Fact> {
         facts.push(Fact::new(text, span, value));
         at += len;
     }
-    facts.extend(
-        LOCAL.find_iter(&text.normal).map(|m| Fact::new(text, m.range(), Value::LocalZone)),
-    );
     facts
+}
+
+/// Finds words for the place one is in. "Here" may also be a folder.
+pub(super) fn local(text: &Text) -> Vec<Fact> {
+    LOCAL.find_iter(&text.normal).map(|m| Fact::new(text, m.range(), Value::LocalZone)).collect()
 }
 
 fn place_at(text: &Text, at: usize) -> Option<(Range<usize>, usize, &'static Entry)> {

@@ -70,7 +70,7 @@ pub(super) fn role_score(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
             }
         }
         (Role::Name | Role::Open, Value::Quoted) => 0.7,
-        (Role::Name, Value::Path(PathKind::Doubtful)) if is_repository(task, param) => 0.6,
+        (Role::Name, Value::Path(PathKind::Doubtful)) if is_repository(param) => 0.6,
         _ => 0.0,
     }
 }
@@ -85,10 +85,13 @@ fn path_score(role: Role, value: &Value, fact: &Fact) -> f64 {
         (_, Value::Path(PathKind::Doubtful)) => 0.45,
         (Role::Folder, Value::Path(_)) => 0.35,
         (Role::File, Value::Path(_)) => 0.3,
-        (_, Value::Quoted) if fact.text.contains(['/', '\\', '.']) => 0.4,
-        (_, Value::Quoted) => 0.2,
+        (_, Value::Quoted) if is_one_path(&fact.text) => 0.4,
         _ => 0.0,
     }
+}
+
+fn is_one_path(quoted: &str) -> bool {
+    !quoted.contains(char::is_whitespace) && quoted.contains(['/', '\\', '.'])
 }
 
 fn number_score(param: &Param, unit: Option<u16>, quantity: Quantity) -> f64 {
@@ -162,7 +165,7 @@ fn is_hour(quantity: Quantity) -> bool {
 }
 
 /// `owner/name` names a repository.
-fn is_repository(_: Task<'_>, param: &Param) -> bool {
+fn is_repository(param: &Param) -> bool {
     tokenize(&split_identifier(&param.name)).iter().any(|t| t.stem == "repo" || t.stem == "repositori")
 }
 
@@ -188,7 +191,16 @@ fn side(task: Task<'_>, fact: &Fact) -> Option<Side> {
         Some("to" | "into" | "到" | "成" | "为" | "至" | "as" | "换") => return Some(Side::To),
         _ => {}
     }
-    if zone { zone_side(task, fact) } else { None }
+    if zone {
+        return zone_side(task, fact);
+    }
+    // The unit beside the number is the one to convert from.
+    let numbered = |other: &Fact| matches!(other.value, Value::Number(_)) && other.overlaps(&fact.span);
+    match fact.value {
+        Value::Unit(_) if task.reading.facts.iter().any(numbered) => Some(Side::From),
+        Value::Unit(_) => Some(Side::To),
+        _ => None,
+    }
 }
 
 /// The zone named nearest to the time is the one the time is told in.

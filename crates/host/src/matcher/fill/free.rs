@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::Value as Json;
-
 use super::super::assign;
 use super::super::facts::{Fact, PathKind, Value};
 use super::super::lexicon::Kind;
@@ -23,7 +21,8 @@ pub(super) fn names(task: Task<'_>, filled: &mut Filled) {
         .tool
         .params
         .iter()
-        .filter(|p| takes_name(p) && !filled.has(p) && (p.required || p.role == Role::Place))
+        .filter(|p| takes_name(p) && !filled.has(p))
+        .filter(|p| p.required || matches!(p.role, Role::Place | Role::Folder | Role::Path))
         .take(PAIRED)
         .collect();
     if params.is_empty() {
@@ -56,7 +55,8 @@ pub(super) fn names(task: Task<'_>, filled: &mut Filled) {
 }
 
 fn takes_name(param: &Param) -> bool {
-    let role = matches!(param.role, Role::Name | Role::Open | Role::Place);
+    use Role::{Folder, Name, Open, Path, Place};
+    let role = matches!(param.role, Name | Open | Place | Folder | Path);
     role && param.shape == Shape::Text && !param.list && param.choices.is_empty()
 }
 
@@ -64,9 +64,10 @@ fn takes_name(param: &Param) -> bool {
 /// slash or nothing at all make one name.
 fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
     let reading = task.reading;
-    let mut chunks: Vec<Range<usize>> = Vec::new();
+    let mut chunks = named_like_files(task, filled);
     for (at, unit) in reading.units.iter().enumerate() {
-        if !is_left(task, filled, at) || is_date(task, &unit.tokens) {
+        let known = chunks.iter().any(|c| c.start < unit.tokens.end && unit.tokens.start < c.end);
+        if known || !is_left(task, filled, at) || is_date(task, &unit.tokens) {
             continue;
         }
         match chunks.last_mut() {
@@ -74,7 +75,20 @@ fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
             _ => chunks.push(unit.tokens.clone()),
         }
     }
+    chunks.sort_by_key(|chunk| chunk.start);
     chunks
+}
+
+/// Names that look like something else: `Next.js` is a library as well as a
+/// file.
+fn named_like_files(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
+    let text = &task.reading.text;
+    let like = |fact: &&Fact| {
+        matches!(fact.value, Value::Path(PathKind::File | PathKind::Doubtful))
+            && !fact.text.starts_with(['/', '.', '~'])
+    };
+    let found = task.reading.facts.iter().filter(like).map(|fact| text.tokens_in(&fact.span));
+    found.filter(|tokens| !filled.is_covered(tokens)).collect()
 }
 
 fn is_left(task: Task<'_>, filled: &Filled, at: usize) -> bool {
@@ -106,12 +120,27 @@ fn chunk_score(task: Task<'_>, param: &Param, chunk: &Range<usize>, misplaced: u
     let name_like = f64::from(proper) * if param.role == Role::Place { 0.3 } else { 0.1 };
     let steps = u32::try_from(misplaced).unwrap_or(u32::MAX);
     let order = (f64::from(steps) * 0.02).min(0.1);
+    if matches!(param.role, Role::Folder | Role::Path) {
+        return if chunk.len() == 1 && is_folder_name(task, chunk) { 0.5 } else { 0.0 };
+    }
     // An unknown place needs a sign that it is one.
     let latin = own.iter().all(|t| t.kind != TokenKind::Cjk);
     if param.role == Role::Place && latin && before <= 0.0 && after <= 0.0 && proper == 0 {
         return 0.0;
     }
     (0.5 + before + after + name_like - order).max(0.01)
+}
+
+/// "in src", "under docs": the last word of the question, and no other.
+fn is_folder_name(task: Task<'_>, chunk: &Range<usize>) -> bool {
+    let tokens = &task.reading.text.tokens;
+    let before = chunk.start.checked_sub(1).and_then(|at| tokens.get(at));
+    let leads = before.is_some_and(|t| {
+        ["in", "under", "inside", "within", "below"].contains(&t.lower.as_str())
+    });
+    let last = tokens.iter().skip(chunk.end).all(|t| t.kind == TokenKind::Mark);
+    let plain = tokens.get(chunk.start).is_some_and(|t| t.kind == TokenKind::Word && !t.capital);
+    leads && last && plain
 }
 
 /// Fills the first parameter that takes free text: a dictated one with what
@@ -163,7 +192,11 @@ fn searched(task: Task<'_>, filled: &Filled, _: &Param) -> Option<(Range<usize>,
     if let Some(cut) = (first..last).find(|token| filled.covered.get(*token) == Some(&true)) {
         last = cut;
     }
-    let tokens = trim(task, first..last);
+    let mut tokens = trim(task, first..last);
+    let lead = reading.tokens(&tokens).first().map(|t| t.lower.as_str());
+    if tokens.len() > 1 && matches!(lead, Some("word" | "phrase" | "string" | "text" | "term")) {
+        tokens.start += 1;
+    }
     let written = reading.text.original(&reading.bytes(&tokens)).to_owned();
     (!written.is_empty()).then_some((tokens, written))
 }
@@ -188,7 +221,7 @@ fn dictated(task: Task<'_>, filled: &Filled, _: &Param) -> Option<(Range<usize>,
     let reading = task.reading;
     let (start, commanded) = after_command(task, filled);
     if !commanded {
-        return trailing_command(task);
+        return trailing_command(task).or_else(|| quotation(task, filled));
     }
     let end = before_destination(task, filled, start);
     let tokens = trim(task, start..end);
@@ -339,11 +372,4 @@ fn trim(task: Task<'_>, tokens: Range<usize>) -> Range<usize> {
     let front = own.iter().take_while(loose).count();
     let back = own.iter().rev().take_while(loose).count();
     tokens.start + front..(tokens.end.saturating_sub(back)).max(tokens.start + front)
-}
-
-/// The facts that a name may be made of although they look like something
-/// else: `Next.js` is a library before it is a file.
-pub(super) fn is_name_like(fact: &Fact) -> bool {
-    matches!(fact.value, Value::Path(PathKind::File | PathKind::Doubtful))
-        && !fact.text.starts_with(['/', '.', '~'])
 }

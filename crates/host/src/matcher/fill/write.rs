@@ -66,7 +66,7 @@ pub(super) fn local_zone(task: Task<'_>, filled: &mut Filled) {
     }
     if let Some(zone) = value(task, param, fact) {
         filled.put(param, zone);
-        filled.take(task.reading, at);
+        filled.take(task.reading, at, 1.0);
     }
 }
 
