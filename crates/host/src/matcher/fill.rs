@@ -33,6 +33,8 @@ pub(super) struct Filled {
     pub(super) covered: Vec<bool>,
     /// The sum of the strengths of the facts used.
     pub(super) strength: f64,
+    /// The same for paths that are not of the kind asked for.
+    pub(super) misfit: f64,
     /// A parameter took free text that nothing but its place in the question
     /// marks as its value.
     pub(super) free_text: bool,
@@ -80,6 +82,9 @@ impl Filled {
             *used = true;
         }
         self.strength += fact.strength() * suits.min(1.0);
+        if suits < 0.4 && matches!(fact.value, Value::Path(_)) {
+            self.misfit += fact.strength();
+        }
         self.cover(reading.text.tokens_in(&fact.span));
     }
 
@@ -167,8 +172,10 @@ fn gather_lists(task: Task<'_>, filled: &mut Filled) {
                 continue;
             }
             if let Some(value) = write::value(task, param, fact) {
+                // A tool for many things is the second choice for one.
+                let suits = if values.is_empty() { 0.6 } else { 1.0 };
                 values.push(value);
-                filled.take(task.reading, at, 1.0);
+                filled.take(task.reading, at, suits);
             }
         }
         if !values.is_empty() {

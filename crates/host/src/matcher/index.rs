@@ -15,7 +15,7 @@ mod weight {
     /// The first few words of the description: what the tool does.
     pub(super) const LEAD: f64 = 0.8;
     pub(super) const DESCRIPTION: f64 = 0.4;
-    pub(super) const SERVER: f64 = 0.5;
+    pub(super) const SERVER: f64 = 0.4;
     pub(super) const PARAMETER: f64 = 0.5;
     pub(super) const PARAMETER_DESCRIPTION: f64 = 0.25;
     pub(super) const CHOICE: f64 = 0.7;

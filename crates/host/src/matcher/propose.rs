@@ -76,7 +76,7 @@ fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
     let action = |kind| matches!(kind, Kind::Action | Kind::Change);
     // A word in passing must not send any words at all to a tool that takes
     // any words at all.
-    if filled.free_text && filled.strength < 0.3 && !explained(action, 0.4) {
+    if filled.free_text && filled.strength < 0.3 && !explained(action, 0.6) {
         return explained(|kind| kind > Kind::Weak, 0.85);
     }
     // "Write a poem" is not yet about files.
@@ -89,7 +89,8 @@ fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
 fn score(task: Task<'_>, filled: &Filled) -> f64 {
     let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
     task.explained.lexical + 0.6 * filled.strength
-        - 0.45 * missing
+        - 0.3 * filled.misfit
+        - 0.3 * missing
         - unused(task, filled)
         - unexplained(task, filled)
         - unasked_change(task)
@@ -135,7 +136,7 @@ fn unexplained(task: Task<'_>, filled: &Filled) -> f64 {
                 && !filled.covers(&unit.tokens)
                 && !is_date(task, &unit.tokens)
         })
-        .map(|_| EACH)
+        .map(|(_, unit)| if unit.kind == Kind::Action { 0.5 * EACH } else { EACH })
         .sum();
     lost.min(MOST)
 }

@@ -7,7 +7,7 @@ use jiff::ZonedDateTime;
 use super::facts::{self, Fact};
 use super::index::{Postings, Tool};
 use super::lexicon::{Kind, Lexicon, Unit};
-use super::terms::{Clue, clues};
+use super::terms::{Clue, Term, clues};
 use super::text::{Text, Token};
 
 /// A question, read once for all tools.
@@ -48,6 +48,9 @@ impl Reading {
     }
 }
 
+/// How much a term counts that has counted before.
+const REPEATED: f64 = 0.3;
+
 /// How one tool explains a question.
 #[derive(Debug)]
 pub(super) struct Explained {
@@ -64,7 +67,7 @@ impl Explained {
     pub(super) fn new(reading: &Reading, postings: &Postings, tool: &Tool) -> Self {
         let mut explained =
             Self { units: vec![0.0; reading.units.len()], lexical: 0.0, topical: 0.0 };
-        let mut counted: Vec<(&super::terms::Term, f64)> = Vec::new();
+        let mut counted: Vec<&Term> = Vec::new();
         for clue in &reading.clues {
             let best = clue
                 .terms
@@ -78,14 +81,12 @@ impl Explained {
                     *slot = slot.max(weight);
                 }
             }
-            // The same word said twice explains no more.
-            if counted.iter().any(|(seen, _)| *seen == term) {
-                continue;
-            }
-            counted.push((term, weight));
-            explained.lexical += clue.weight * weight * postings.rarity(term);
+            // What was said in other words before adds less.
+            let again = if counted.contains(&term) { REPEATED } else { 1.0 };
+            counted.push(term);
+            explained.lexical += again * clue.weight * weight * postings.rarity(term);
             if clue.kind > Kind::Weak {
-                explained.topical += clue.weight * weight;
+                explained.topical += again * clue.weight * weight;
             }
         }
         explained
