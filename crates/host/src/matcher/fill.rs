@@ -38,6 +38,8 @@ pub(super) struct Filled {
     /// A parameter took free text that nothing but its place in the question
     /// marks as its value.
     pub(super) free_text: bool,
+    /// It was dictated: a command stood before it.
+    pub(super) dictated: bool,
 }
 
 /// Everything a step of filling looks at.

@@ -24,6 +24,8 @@ mod weight {
 
 /// How many words of a description are its lead.
 const LEAD_UNITS: usize = 6;
+/// What ends it before: another sentence or clause, which says why or when.
+const ENDS_LEAD: [&str; 8] = ["so", "when", "if", "because", ".", ";", "(", "。"];
 /// How many bytes of a description are read: a longer one says no more about
 /// what the tool is for, and must not crowd the others out.
 const DESCRIPTION_BYTES: usize = 2_000;
@@ -202,7 +204,9 @@ impl Fields<'_> {
         let tokens = tokenize(start_of(description));
         let mut units = Lexicon::shared().units(&tokens);
         units.retain(|unit| unit.kind != Kind::Stop);
-        let (lead, rest) = units.split_at(LEAD_UNITS.min(units.len()));
+        let clause = tokens.iter().position(|t| ENDS_LEAD.contains(&t.lower.as_str()));
+        let before = units.partition_point(|u| clause.is_none_or(|at| u.tokens.start < at));
+        let (lead, rest) = units.split_at(LEAD_UNITS.min(before).max(1).min(units.len()));
         for (part, weight) in [(lead, weight::LEAD), (rest, weight::DESCRIPTION)] {
             for term in terms_of(&tokens, part) {
                 self.term(term, weight);

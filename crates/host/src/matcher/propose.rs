@@ -89,6 +89,7 @@ fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
 fn score(task: Task<'_>, filled: &Filled) -> f64 {
     let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
     task.explained.lexical + 0.6 * filled.strength
+        + if filled.dictated { 0.3 } else { 0.0 }
         - 0.3 * filled.misfit
         - 0.3 * missing
         - unused(task, filled)

@@ -22,7 +22,8 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(question: &str, now: Option<&ZonedDateTime>) -> Self {
         let text = Text::new(question);
-        let units = Lexicon::shared().units(&text.tokens);
+        let mut units = Lexicon::shared().units(&text.tokens);
+        ask_memory(&text.tokens, &mut units);
         let facts = facts::extract(&text, now);
         let clues = clues(&text.tokens, &units, &facts);
         Self { text, units, facts, clues }
@@ -45,6 +46,31 @@ impl Reading {
     pub(super) fn unit_of(&self, token: usize) -> Option<usize> {
         let at = self.units.partition_point(|unit| unit.tokens.end <= token);
         self.units.get(at).filter(|unit| unit.tokens.contains(&token)).map(|_| at)
+    }
+}
+
+/// "What was the name of my dentist?", "我的车牌号是多少": a question about
+/// something of one's own is one for a memory. A request for advice is not.
+fn ask_memory(tokens: &[Token], units: &mut [Unit]) {
+    const ASKS: [&str; 6] = ["what", "which", "who", "whose", "where", "when"];
+    const BE: [&str; 8] = ["is", "s", "was", "are", "were", "did", "i", "do"];
+    const ASKS_ZH: [&str; 5] = ["什", "哪", "谁", "多", "几"];
+    const ADVICE: [&str; 14] = [
+        "should", "can", "could", "best", "better", "good", "how", "way", "why", "if", "help",
+        "怎", "如", "该",
+    ];
+    let has = |words: &[&str]| tokens.iter().any(|t| words.contains(&t.lower.as_str()));
+    let english = has(&ASKS) && has(&BE) && !has(&ADVICE);
+    let chinese = has(&ASKS_ZH) && !has(&ADVICE);
+    let Some(recall) = Lexicon::shared().id("recall") else { return };
+    for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Stop) {
+        let said: String =
+            tokens.get(unit.tokens.clone()).unwrap_or_default().iter().map(|t| t.lower.as_str()).collect();
+        if (english && said == "my") || (chinese && said == "我的") {
+            unit.kind = Kind::Action;
+            unit.concepts = vec![recall];
+            return;
+        }
     }
 }
 

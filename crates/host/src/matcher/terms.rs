@@ -119,7 +119,7 @@ fn fact_clues(fact: &Fact) -> Vec<Clue> {
         Value::Url => &[FactKind::Url],
         Value::Email => &[FactKind::Email],
         Value::Sql => &[FactKind::Sql],
-        Value::Expression(_) => &[FactKind::Expression],
+        Value::Expression(e) if !e.doubtful => &[FactKind::Expression],
         Value::Place(Some(_)) => &[FactKind::Place, FactKind::Zone],
         Value::Place(None) => &[FactKind::Place],
         Value::Zone => &[FactKind::Zone],

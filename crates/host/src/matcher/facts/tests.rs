@@ -153,6 +153,8 @@ fn paths_stand_free_of_the_sentence() {
         ("print .gitignore", ".gitignore"),
         ("ls ../other", "../other"),
         ("把 photo.png 缩放", "photo.png"),
+        ("/home/anna/音乐 目录里都有什么", "/home/anna/音乐"),
+        ("the text of logs/today.log", "logs/today.log"),
     ] {
         assert_eq!(paths(question), [path], "{question}");
     }
@@ -172,6 +174,7 @@ fn patterns_are_written_or_told_in_words() {
         ("Python scripts in src", "*.py"),
         ("在 /data 下查找所有 csv 文件", "*.csv"),
         ("files ending in .bak", "*.bak"),
+        ("所有以 .sh 结尾的文件", "*.sh"),
         ("files whose name contains invoice", "*invoice*"),
         ("files starting with test_", "test_*"),
         ("src/**/*.rs", "src/**/*.rs"),

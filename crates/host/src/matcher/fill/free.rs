@@ -13,6 +13,9 @@ use super::{Filled, PAIRED, Task, words, write};
 /// From this weight on, a word of the question belongs to the tool and is not
 /// an argument: its name, the start of its description, its parameters.
 const OWN: f64 = 0.4;
+/// From this weight on, a verb is the command for the tool: its name, or the
+/// start of its description.
+const COMMAND: f64 = 0.6;
 
 /// Fills parameters that take a short name from the words that are left when
 /// everything the tool itself explains is taken away.
@@ -28,7 +31,9 @@ pub(super) fn names(task: Task<'_>, filled: &mut Filled) {
     if params.is_empty() {
         return;
     }
-    let chunks: Vec<Range<usize>> = chunks(task, filled).into_iter().take(PAIRED).collect();
+    let mut chunks: Vec<Range<usize>> = chunks(task, filled).into_iter().take(PAIRED).collect();
+    let needed = params.iter().filter(|p| p.required).count();
+    while chunks.len() < needed && split_one(task, &mut chunks) {}
     let scores: Vec<Vec<f64>> = params
         .iter()
         .enumerate()
@@ -79,6 +84,27 @@ fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
     chunks
 }
 
+/// Splits the first chunk of several words after its first word: "Svelte
+/// stores" names two things where two are asked for.
+fn split_one(task: Task<'_>, chunks: &mut Vec<Range<usize>>) -> bool {
+    let tokens = &task.reading.text.tokens;
+    let seam = |chunk: &Range<usize>| {
+        (chunk.start + 1..chunk.end).find(|at| {
+            let pair = (tokens.get(at - 1), tokens.get(*at));
+            matches!(pair, (Some(a), Some(b)) if a.span.end < b.span.start)
+        })
+    };
+    let Some((at, cut)) = chunks.iter().enumerate().find_map(|(at, c)| Some((at, seam(c)?))) else {
+        return false;
+    };
+    if let Some(chunk) = chunks.get_mut(at) {
+        let rest = cut..chunk.end;
+        chunk.end = cut;
+        chunks.insert(at + 1, rest);
+    }
+    true
+}
+
 /// Names that look like something else: `Next.js` is a library as well as a
 /// file.
 fn named_like_files(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
@@ -93,7 +119,18 @@ fn named_like_files(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
 
 fn is_left(task: Task<'_>, filled: &Filled, at: usize) -> bool {
     let Some(unit) = task.reading.units.get(at) else { return false };
-    matches!(unit.kind, Kind::Plain | Kind::Object)
+    let content = match unit.kind {
+        Kind::Plain | Kind::Object => true,
+        // A verb that opens the question is the command; a later one may be
+        // the name of something.
+        Kind::Action | Kind::Change => {
+            let latin = task.reading.tokens(&unit.tokens).iter().all(|t| t.kind == TokenKind::Word);
+            let before = task.reading.units.iter().take(at);
+            latin && unit.tokens.len() == 1 && before.into_iter().any(|unit| unit.kind > Kind::Weak)
+        }
+        Kind::Stop | Kind::Weak => false,
+    };
+    content
         && task.explained.unit(at) < OWN
         && !filled.is_covered(&unit.tokens)
 }
@@ -167,6 +204,7 @@ pub(super) fn text(task: Task<'_>, filled: &mut Filled) {
         filled.put(param, value);
         filled.cover(tokens);
         filled.free_text = true;
+        filled.dictated = param.role == Role::Text;
     }
 }
 
@@ -247,7 +285,8 @@ fn after_command(task: Task<'_>, filled: &Filled) -> (usize, bool) {
     let mut commanded = false;
     while let Some(unit) = reading.units.get(at) {
         let own = task.explained.unit(at) >= OWN;
-        let action = own && matches!(unit.kind, Kind::Action | Kind::Change);
+        let action =
+            task.explained.unit(at) >= COMMAND && matches!(unit.kind, Kind::Action | Kind::Change);
         let said = reading.tokens(&unit.tokens);
         let mark = reading.text.tokens.get(unit.tokens.end).filter(|t| t.kind == TokenKind::Mark);
         if action {
@@ -353,7 +392,8 @@ fn before_destination(task: Task<'_>, filled: &Filled, start: usize) -> usize {
 fn trailing_command(task: Task<'_>) -> Option<(Range<usize>, String)> {
     let reading = task.reading;
     let (at, unit) = reading.units.iter().enumerate().rev().find(|(_, unit)| unit.kind > Kind::Weak)?;
-    let command = matches!(unit.kind, Kind::Action | Kind::Change) && task.explained.unit(at) >= OWN;
+    let command =
+        matches!(unit.kind, Kind::Action | Kind::Change) && task.explained.unit(at) >= COMMAND;
     let mark = unit.tokens.start.checked_sub(1).and_then(|i| reading.text.tokens.get(i));
     if !command || !is_break(mark) {
         return None;
