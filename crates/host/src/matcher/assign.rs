@@ -24,7 +24,10 @@ pub(super) fn best(scores: &[Vec<f64>]) -> Vec<Option<usize>> {
 
 /// The row that owns each column in an assignment of least cost. Rows enter
 /// one by one; each looks for the cheapest way to free a column for itself.
-#[expect(clippy::indexing_slicing, reason = "every index is below the size the arrays are made with")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "every index is below the size the arrays are made with"
+)]
 fn owners(size: usize, cost: impl Fn(usize, usize) -> f64) -> Vec<Option<usize>> {
     // Column `size` is a place where the entering row waits.
     let mut owner: Vec<Option<usize>> = vec![None; size + 1];

@@ -110,7 +110,8 @@ impl Postings {
             for (term, sum) in frequency {
                 let norm = K1 * (1.0 - B + B * length / average);
                 let saturated = sum * (K1 + 1.0) / (sum + norm);
-                if let Some(list) = usize::try_from(*term).ok().and_then(|t| self.lists.get_mut(t)) {
+                if let Some(list) = usize::try_from(*term).ok().and_then(|t| self.lists.get_mut(t))
+                {
                     list.push((tool, saturated));
                 }
             }

@@ -7,6 +7,7 @@ use super::fill::{Filled, Task, fill};
 use super::index::{Postings, Tool};
 use super::lexicon::Kind;
 use super::reading::{Explained, Reading};
+use super::role::Role;
 use super::{Context, Proposal, Proposals};
 
 /// How many of the best-ranked tools are filled and compared.
@@ -14,10 +15,10 @@ const CANDIDATES: usize = 32;
 /// How many proposals are shown.
 const SHOWN: usize = 3;
 /// The least score of a tool that fits at all.
-const FITS: f64 = 0.45;
+const FITS: f64 = 0.34;
 /// What a proposal needs to be run unasked: its score, and its lead.
-const SURE: f64 = 1.0;
-const LEAD: f64 = 0.35;
+const SURE: f64 = 0.6;
+const LEAD: f64 = 0.2;
 
 /// The best proposals for a question.
 pub(super) fn propose(postings: &Postings, question: &str, context: &Context) -> Proposals {
@@ -36,10 +37,8 @@ pub(super) fn propose(postings: &Postings, question: &str, context: &Context) ->
     for (at, proposal) in best.iter_mut().enumerate() {
         let next = scores.get(at + 1).copied().unwrap_or(0.0);
         proposal.margin = proposal.score - next;
-        proposal.confident = at == 0
-            && proposal.complete
-            && proposal.score >= SURE
-            && proposal.margin >= LEAD;
+        proposal.confident =
+            at == 0 && proposal.complete && proposal.score >= SURE && proposal.margin >= LEAD;
     }
     Proposals { best }
 }
@@ -82,14 +81,14 @@ fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
     // "Write a poem" is not yet about files.
     let about = explained(|kind| matches!(kind, Kind::Object | Kind::Plain), 0.4);
     let complete = filled.missing.is_empty();
-    filled.strength >= 0.7 || (task.explained.topical >= 0.5 && (about || complete || filled.strength > 0.0))
+    filled.strength >= 0.7
+        || (task.explained.topical >= 0.5 && (about || complete || filled.strength > 0.0))
 }
 
 /// What speaks for a tool less what speaks against it.
 fn score(task: Task<'_>, filled: &Filled) -> f64 {
     let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
-    task.explained.lexical + 0.6 * filled.strength
-        + if filled.dictated { 0.3 } else { 0.0 }
+    task.explained.lexical + 0.6 * filled.strength + if filled.dictated { 0.3 } else { 0.0 }
         - 0.3 * filled.misfit
         - 0.3 * missing
         - unused(task, filled)
@@ -124,9 +123,14 @@ fn in_part_used(reading: &Reading, filled: &Filled, fact: &Fact) -> bool {
 
 /// Words that neither the tool nor its arguments account for.
 fn unexplained(task: Task<'_>, filled: &Filled) -> f64 {
-    const EACH: f64 = 0.2;
+    const EACH: f64 = 0.25;
     const MOST: f64 = 1.2;
     let reading = task.reading;
+    // What a missing statement would say is not lost: it is what is asked for.
+    let sql = |name: &str| task.tool.params.iter().any(|p| p.role == Role::Sql && p.name == name);
+    if filled.missing.iter().any(|missing| sql(&missing.name)) {
+        return 0.0;
+    }
     let lost: f64 = reading
         .units
         .iter()
@@ -155,8 +159,7 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 /// what it does.
 fn unasked_change(task: Task<'_>) -> f64 {
     let changes = &task.tool.changes;
-    let asked = task.reading.units.iter().any(|unit| {
-        unit.concepts.iter().any(|id| changes.contains(id))
-    });
+    let asked =
+        task.reading.units.iter().any(|unit| unit.concepts.iter().any(|id| changes.contains(id)));
     if changes.is_empty() || asked { 0.0 } else { 1.5 }
 }

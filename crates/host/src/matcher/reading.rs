@@ -64,8 +64,12 @@ fn ask_memory(tokens: &[Token], units: &mut [Unit]) {
     let chinese = has(&ASKS_ZH) && !has(&ADVICE);
     let Some(recall) = Lexicon::shared().id("recall") else { return };
     for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Stop) {
-        let said: String =
-            tokens.get(unit.tokens.clone()).unwrap_or_default().iter().map(|t| t.lower.as_str()).collect();
+        let said: String = tokens
+            .get(unit.tokens.clone())
+            .unwrap_or_default()
+            .iter()
+            .map(|t| t.lower.as_str())
+            .collect();
         if (english && said == "my") || (chinese && said == "我的") {
             unit.kind = Kind::Action;
             unit.concepts = vec![recall];

@@ -179,7 +179,9 @@ fn path_role(name: &[Token], description: &[Token], hints: ToolHints) -> Role {
 /// "Text to look for" is searched, not dictated.
 fn says_search(description: &[Token]) -> bool {
     let start = description.get(..8.min(description.len())).unwrap_or_default();
-    start.iter().any(|t| ["look", "search", "find", "match", "grep", "contain"].contains(&t.stem.as_str()))
+    start
+        .iter()
+        .any(|t| ["look", "search", "find", "match", "grep", "contain"].contains(&t.stem.as_str()))
 }
 
 fn begins_with_sql(description: &[Token]) -> bool {
@@ -216,7 +218,8 @@ fn by_tool(hints: ToolHints) -> Role {
 fn unit_of(name: &[Token], description: &[Token]) -> Option<UnitId> {
     let units = Units::shared();
     let long = |t: &&Token| t.lower.len() > 2 && t.lower != "min";
-    let plural = |t: &&Token| t.lower.ends_with('s') || t.lower == "percent" || t.lower == "percentage";
+    let plural =
+        |t: &&Token| t.lower.ends_with('s') || t.lower == "percent" || t.lower == "percentage";
     name.iter()
         .filter(long)
         .chain(description.iter().filter(long).filter(plural))

@@ -122,7 +122,9 @@ fn resolve(mut schema: Value, definitions: &[(&str, Value)]) -> Value {
         } else {
             alternative(&schema)
         };
-        let (Some(Value::Object(inner)), Value::Object(outer)) = (inner, &mut schema) else { break };
+        let (Some(Value::Object(inner)), Value::Object(outer)) = (inner, &mut schema) else {
+            break;
+        };
         for key in ["$ref", "anyOf", "oneOf", "allOf"] {
             outer.remove(key);
         }

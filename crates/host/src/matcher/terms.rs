@@ -64,14 +64,21 @@ pub(super) fn clues(tokens: &[Token], units: &[Unit], facts: &[Fact]) -> Vec<Clu
 /// The terms of a part of a tool's description.
 pub(super) fn terms_of(tokens: &[Token], units: &[Unit]) -> Vec<Term> {
     let useful = units.iter().enumerate().filter(|(_, unit)| unit.kind != Kind::Stop);
-    useful.flat_map(|(at, unit)| unit_terms(tokens, units, at, unit)).map(|(term, _)| term).collect()
+    useful
+        .flat_map(|(at, unit)| unit_terms(tokens, units, at, unit))
+        .map(|(term, _)| term)
+        .collect()
 }
 
 fn word_clue(tokens: &[Token], units: &[Unit], at: usize, unit: &Unit) -> Clue {
     let weight = match unit.kind {
         Kind::Weak => 0.25,
         // People say "find" and "look for" to tools of every kind.
-        Kind::Action if Lexicon::shared().id("search").is_some_and(|id| unit.concepts.contains(&id)) => 0.65,
+        Kind::Action
+            if Lexicon::shared().id("search").is_some_and(|id| unit.concepts.contains(&id)) =>
+        {
+            0.65
+        }
         Kind::Action => 0.9,
         _ => 1.0,
     };

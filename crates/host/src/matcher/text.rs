@@ -102,7 +102,8 @@ pub(super) fn tokenize(text: &str) -> Vec<Token> {
             }
         }
         let Some(slice) = text.get(start..end) else { continue };
-        let lower: String = slice.chars().flat_map(char::to_lowercase).map(without_accent).collect();
+        let lower: String =
+            slice.chars().flat_map(char::to_lowercase).map(without_accent).collect();
         let stem = stem_of(&stemmer, &lower, kind);
         tokens.push(Token { span: start..end, lower, stem, kind, capital: first.is_uppercase() });
     }

@@ -10,8 +10,9 @@ use super::super::text::Text;
 use super::number::spoken;
 use super::{Fact, Value, constant};
 
-static ISO: LazyLock<Regex> =
-    LazyLock::new(|| constant(r"(?-u:\b)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?-u:\b)"));
+static ISO: LazyLock<Regex> = LazyLock::new(|| {
+    constant(r"(?-u:\b)(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})(?-u:\b)")
+});
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 /// `May 4`, `4th of May 2027`.

@@ -130,9 +130,11 @@ static PHRASE: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn find(text: &Text) -> Vec<Fact> {
     let normal = &text.normal;
     let mut facts = Found::new(text);
-    facts.claim(PHRASE.captures_iter(normal).filter_map(|found| {
-        Some(fact(text, found.get(0)?.range(), from_phrase(&found)?))
-    }));
+    facts.claim(
+        PHRASE
+            .captures_iter(normal)
+            .filter_map(|found| Some(fact(text, found.get(0)?.range(), from_phrase(&found)?))),
+    );
     let mut at = 0;
     while at < normal.len() {
         if !may_start(normal, at) {
@@ -167,13 +169,13 @@ const NUMERALS: &str = "零一二两三四五六七八九十百千万";
 /// A formula starts at the start of a word, with something that can begin one.
 fn may_start(text: &str, at: usize) -> bool {
     let (Some(before), Some(rest)) = (text.get(..at), text.get(at..)) else { return false };
-    let glued = before
-        .chars()
-        .next_back()
-        .is_some_and(|c| c.is_ascii_alphanumeric() || "._/:*-$".contains(c) || NUMERALS.contains(c));
-    let begins = rest.chars().next().is_some_and(|c| {
-        c.is_ascii_alphanumeric() || "(-√根".contains(c) || NUMERALS.contains(c)
+    let glued = before.chars().next_back().is_some_and(|c| {
+        c.is_ascii_alphanumeric() || "._/:*-$".contains(c) || NUMERALS.contains(c)
     });
+    let begins = rest
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_ascii_alphanumeric() || "(-√根".contains(c) || NUMERALS.contains(c));
     begins && !glued
 }
 

@@ -8,9 +8,8 @@ use super::super::text::{Text, Token, TokenKind};
 use super::units::Units;
 use super::{Fact, Half, Quantity, Value, constant};
 
-static DIGITS: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
-});
+static DIGITS: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"));
 /// `800x600`, `800 by 600 pixels`.
 static SIZE: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -25,12 +24,35 @@ static WEEK: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// English numerals up to a hundred.
 const WORDS: [(&str, f64); 29] = [
-    ("zero", 0.0), ("one", 1.0), ("two", 2.0), ("three", 3.0), ("four", 4.0), ("five", 5.0),
-    ("six", 6.0), ("seven", 7.0), ("eight", 8.0), ("nine", 9.0), ("ten", 10.0), ("eleven", 11.0),
-    ("twelve", 12.0), ("thirteen", 13.0), ("fourteen", 14.0), ("fifteen", 15.0),
-    ("sixteen", 16.0), ("seventeen", 17.0), ("eighteen", 18.0), ("nineteen", 19.0),
-    ("twenty", 20.0), ("thirty", 30.0), ("forty", 40.0), ("fifty", 50.0), ("sixty", 60.0),
-    ("seventy", 70.0), ("eighty", 80.0), ("ninety", 90.0), ("hundred", 100.0),
+    ("zero", 0.0),
+    ("one", 1.0),
+    ("two", 2.0),
+    ("three", 3.0),
+    ("four", 4.0),
+    ("five", 5.0),
+    ("six", 6.0),
+    ("seven", 7.0),
+    ("eight", 8.0),
+    ("nine", 9.0),
+    ("ten", 10.0),
+    ("eleven", 11.0),
+    ("twelve", 12.0),
+    ("thirteen", 13.0),
+    ("fourteen", 14.0),
+    ("fifteen", 15.0),
+    ("sixteen", 16.0),
+    ("seventeen", 17.0),
+    ("eighteen", 18.0),
+    ("nineteen", 19.0),
+    ("twenty", 20.0),
+    ("thirty", 30.0),
+    ("forty", 40.0),
+    ("fifty", 50.0),
+    ("sixty", 60.0),
+    ("seventy", 70.0),
+    ("eighty", 80.0),
+    ("ninety", 90.0),
+    ("hundred", 100.0),
 ];
 
 /// Finds numbers, the surest reading first: sizes, weeks, digits, numerals.
@@ -84,7 +106,13 @@ fn chinese(word: &str) -> Option<f64> {
             '零' | '〇' => digit = Some(0.0),
             '一' => digit = Some(digit.map_or(1.0, |d| d * 10.0 + 1.0)),
             '十' | '百' | '千' => {
-                let factor = if c == '十' { 10.0 } else if c == '百' { 100.0 } else { 1000.0 };
+                let factor = if c == '十' {
+                    10.0
+                } else if c == '百' {
+                    100.0
+                } else {
+                    1000.0
+                };
                 section += digit.take().unwrap_or(1.0) * factor;
             }
             '万' => {
@@ -110,11 +138,8 @@ fn sizes(text: &Text) -> Vec<Fact> {
         for (name, half) in halves {
             let Some(digits) = found.name(name) else { continue };
             let Some(value) = spoken(digits.as_str()) else { continue };
-            let quantity = Quantity {
-                value,
-                unit: found.name("unit").and(pixel),
-                half: Some(half),
-            };
+            let quantity =
+                Quantity { value, unit: found.name("unit").and(pixel), half: Some(half) };
             facts.push(Fact::new(text, digits.range(), Value::Number(quantity)));
         }
     }
@@ -149,7 +174,9 @@ fn digits(text: &Text) -> Vec<Fact> {
                 return None;
             }
             let negative = last == Some('-')
-                && !before.trim_end_matches('-').ends_with(|c: char| !c.is_whitespace() && c != '(');
+                && !before
+                    .trim_end_matches('-')
+                    .ends_with(|c: char| !c.is_whitespace() && c != '(');
             let start = if negative { found.start() - 1 } else { found.start() };
             let value = spoken(found.as_str())? * if negative { -1.0 } else { 1.0 };
             Some(with_unit(text, start..found.end(), value))

@@ -11,11 +11,12 @@ use super::super::text::{Text, is_cjk};
 use super::{Fact, Found, PathKind, Value, constant};
 
 static URL: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r#"(?i)(?-u:\b)(?:[a-z][a-z0-9+.-]*://[^\s"'<>`\p{Han}，。]+|www\.[a-z0-9-]+\.[^\s"'<>`\p{Han}]+|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|edu|gov|cn|co\.uk)(?:/[^\s"'<>`\p{Han}]*)?)"#)
+    constant(
+        r#"(?i)(?-u:\b)(?:[a-z][a-z0-9+.-]*://[^\s"'<>`\p{Han}，。]+|www\.[a-z0-9-]+\.[^\s"'<>`\p{Han}]+|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|edu|gov|cn|co\.uk)(?:/[^\s"'<>`\p{Han}]*)?)"#,
+    )
 });
-static EMAIL: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?i)[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}")
-});
+static EMAIL: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"(?i)[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}"));
 /// A path with a root (`/`, `~`, `./`, `../`, `C:\`).
 static ROOTED: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -27,9 +28,8 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
     constant(r"[A-Za-z0-9_.@-]+(?:[/\\][A-Za-z0-9_.@+-]+)+[/\\]?|[A-Za-z0-9_.@-]*[A-Za-z0-9_]/")
 });
 /// A name with an extension; whether that is one is looked up.
-static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?:[A-Za-z0-9_@+-]+|\p{Han}+)?(?:\.[A-Za-z0-9_+-]+)+")
-});
+static NAME: LazyLock<Regex> =
+    LazyLock::new(|| constant(r"(?:[A-Za-z0-9_@+-]+|\p{Han}+)?(?:\.[A-Za-z0-9_+-]+)+"));
 /// A word that may be the whole name of a file; whether it is one is looked up.
 static WORD: LazyLock<Regex> = LazyLock::new(|| constant(r"(?-u:\b)[A-Z][A-Za-z]{3,}(?-u:\b)"));
 /// "the src folder", "目录 src", "a folder called backup".
@@ -92,7 +92,8 @@ pub(super) fn globs(text: &Text, formulas: &Found) -> Vec<Fact> {
     let mut facts = all(&PATTERN, text, |span| {
         let written = trim_sentence(text.normal.get(span.clone())?);
         let named = written.contains(['.', '/']) || written.chars().any(char::is_alphabetic);
-        (named && formulas.is_free(&span)).then(|| (span.start..span.start + written.len(), Value::Glob))
+        (named && formulas.is_free(&span))
+            .then(|| (span.start..span.start + written.len(), Value::Glob))
     });
     facts.extend(captures(&SHAPED, text).into_iter().filter_map(|c| shaped(&c)));
     facts.extend(captures(&TYPED, text).into_iter().filter_map(|c| typed(&c, text)));
@@ -134,9 +135,12 @@ fn typed(found: &Captures<'_>, text: &Text) -> Option<Fact> {
     let many = if noun.eq_ignore_ascii_case("file") {
         ["every", "any", "all", "each"].iter().any(|w| ends_with_word(before, w))
     } else if noun.chars().any(is_cjk) {
-        ["所有", "全部", "哪些", "每个", "任何", "有", "的", "找", "找到", "查找", "搜索", "找出", "多少", "列出", "个"]
-            .iter()
-            .any(|w| before.ends_with(w))
+        [
+            "所有", "全部", "哪些", "每个", "任何", "有", "的", "找", "找到", "查找", "搜索",
+            "找出", "多少", "列出", "个",
+        ]
+        .iter()
+        .any(|w| before.ends_with(w))
     } else {
         true
     };
@@ -149,16 +153,16 @@ pub(super) fn paths(text: &Text, formulas: &Found) -> Vec<Fact> {
     let mut facts = all(&ROOTED, text, |span| {
         let before = normal.get(..span.start)?.chars().next_back();
         let written = trim_sentence(normal.get(span.clone())?);
-        let glued = before.is_some_and(|c| (c.is_alphanumeric() && !is_cjk(c)) || ".*/_)".contains(c));
+        let glued =
+            before.is_some_and(|c| (c.is_alphanumeric() && !is_cjk(c)) || ".*/_)".contains(c));
         let lone = written == "~" || written == "/";
         let after = normal.get(span.start + written.len()..)?.chars().next();
         let open = after.is_none_or(|c| c.is_whitespace() || "?.!,".contains(c) || is_cjk(c));
-        (!glued && !written.is_empty() && (!lone || open))
-            .then(|| {
-                let end = span.start + written.len();
-                let end = end + last_part_in_han(normal, end);
-                (span.start..end, kind_of(normal.get(span.start..end).unwrap_or(written)))
-            })
+        (!glued && !written.is_empty() && (!lone || open)).then(|| {
+            let end = span.start + written.len();
+            let end = end + last_part_in_han(normal, end);
+            (span.start..end, kind_of(normal.get(span.start..end).unwrap_or(written)))
+        })
     });
     facts.extend(all(&RELATIVE, text, |span| {
         let written = trim_sentence(normal.get(span.clone())?);
@@ -187,9 +191,11 @@ pub(super) fn paths(text: &Text, formulas: &Found) -> Vec<Fact> {
         known.then(|| (span, Value::Path(PathKind::File)))
     }));
     facts.retain(|fact| formulas.is_free(&fact.span));
-    facts.extend(captures(&HERE, text).into_iter().filter_map(|c| {
-        Some(Fact::saying(c.get(0)?.range(), Value::Here, "."))
-    }));
+    facts.extend(
+        captures(&HERE, text)
+            .into_iter()
+            .filter_map(|c| Some(Fact::saying(c.get(0)?.range(), Value::Here, "."))),
+    );
     facts.extend(captures(&CALLED, text).into_iter().filter_map(|c| called(&c, text)));
     facts
 }
@@ -199,9 +205,38 @@ fn called(found: &Captures<'_>, text: &Text) -> Option<Fact> {
     let noun = [1, 2, 5, 7].iter().find_map(|group| found.get(*group))?.as_str();
     let written = name.as_str().trim_end_matches(['.', '-']);
     let plain = [
-        "this", "that", "same", "current", "which", "what", "the", "a", "my", "root", "home", "working",
-        "parent", "given", "whole", "entire", "following", "new", "in", "is", "for", "each", "every",
-        "and", "or", "of", "any", "to", "file", "folder", "directory", "project",
+        "this",
+        "that",
+        "same",
+        "current",
+        "which",
+        "what",
+        "the",
+        "a",
+        "my",
+        "root",
+        "home",
+        "working",
+        "parent",
+        "given",
+        "whole",
+        "entire",
+        "following",
+        "new",
+        "in",
+        "is",
+        "for",
+        "each",
+        "every",
+        "and",
+        "or",
+        "of",
+        "any",
+        "to",
+        "file",
+        "folder",
+        "directory",
+        "project",
     ];
     if plain.contains(&written.to_ascii_lowercase().as_str()) {
         return None;
@@ -227,9 +262,9 @@ fn kind_of(path: &str) -> Value {
 fn last_part_in_han(text: &str, at: usize) -> usize {
     let Some((before, rest)) = text.split_at_checked(at) else { return 0 };
     let len = rest.find(|c: char| !is_cjk(c)).unwrap_or(rest.len());
-    let closed = rest.get(len..).is_some_and(|r| {
-        r.chars().next().is_none_or(|c| c.is_whitespace() || ",.?!;".contains(c))
-    });
+    let closed = rest
+        .get(len..)
+        .is_some_and(|r| r.chars().next().is_none_or(|c| c.is_whitespace() || ",.?!;".contains(c)));
     if before.ends_with('/') && closed { len } else { 0 }
 }
 
@@ -237,12 +272,13 @@ fn last_part_in_han(text: &str, at: usize) -> usize {
 pub(super) fn has_extension(path: &str) -> bool {
     let last = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let whole = FILE_NAMES.contains(last) && last != path;
-    whole || last.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty() && {
-            let lower = extension.to_ascii_lowercase();
-            FILE_TYPES.get(lower.as_str()).is_some_and(|known| *known == lower)
-        }
-    })
+    whole
+        || last.rsplit_once('.').is_some_and(|(stem, extension)| {
+            !stem.is_empty() && {
+                let lower = extension.to_ascii_lowercase();
+                FILE_TYPES.get(lower.as_str()).is_some_and(|known| *known == lower)
+            }
+        })
 }
 
 fn is_dotfile(name: &str) -> bool {

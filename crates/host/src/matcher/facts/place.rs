@@ -27,8 +27,16 @@ static LOCAL: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The regions whose names begin the IANA names of cities.
 const REGIONS: [&str; 10] = [
-    "Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe",
-    "Indian", "Pacific",
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Europe",
+    "Indian",
+    "Pacific",
 ];
 
 /// The place names that are known.
@@ -56,7 +64,8 @@ enum Form {
     Upper,
 }
 
-static PLACES: LazyLock<Places> = LazyLock::new(|| Places::parse(include_str!("../data/places.txt")));
+static PLACES: LazyLock<Places> =
+    LazyLock::new(|| Places::parse(include_str!("../data/places.txt")));
 
 impl Places {
     fn parse(data: &'static str) -> Self {
@@ -90,13 +99,7 @@ impl Places {
     }
 
     /// The first line that has a name decides its zone.
-    fn insert(
-        &mut self,
-        name: &str,
-        zone: &str,
-        capital: &[&str],
-        seen: &mut HashMap<String, ()>,
-    ) {
+    fn insert(&mut self, name: &str, zone: &str, capital: &[&str], seen: &mut HashMap<String, ()>) {
         let key: Vec<String> = tokenize(name).into_iter().map(|t| t.lower).collect();
         let key = key.join(" ");
         if seen.insert(key.clone(), ()).is_some() {

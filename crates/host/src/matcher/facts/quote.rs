@@ -72,9 +72,9 @@ static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
 /// An English sentence that begins with "select" is not one.
 pub(super) fn sql(text: &Text, quoted: &[Fact]) -> Vec<Fact> {
     let statement = &*STATEMENT;
-    let in_quotes = quoted.iter().find(|fact| {
-        statement.find(&fact.text).is_some_and(|found| found.start() == 0)
-    });
+    let in_quotes = quoted
+        .iter()
+        .find(|fact| statement.find(&fact.text).is_some_and(|found| found.start() == 0));
     if let Some(fact) = in_quotes {
         return vec![Fact { value: Value::Sql, ..fact.clone() }];
     }

@@ -56,7 +56,9 @@ fn numbers(question: &str) -> Vec<(f64, &'static str)> {
     facts_of(question)
         .into_iter()
         .filter_map(|(v, _)| match v {
-            Value::Number(q) => Some((q.value, q.unit.map_or("", |u| units::Units::shared().name(u)))),
+            Value::Number(q) => {
+                Some((q.value, q.unit.map_or("", |u| units::Units::shared().name(u))))
+            }
             _ => None,
         })
         .collect()

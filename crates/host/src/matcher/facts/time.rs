@@ -32,7 +32,9 @@ static CHINESE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    constant(r"(?i)(?-u:\b)(?P<noon>noon|midday)(?-u:\b)|(?-u:\b)(?P<midnight>midnight)(?-u:\b)|(?P<zh_noon>正午|中午)|(?P<zh_midnight>午夜|半夜)")
+    constant(
+        r"(?i)(?-u:\b)(?P<noon>noon|midday)(?-u:\b)|(?-u:\b)(?P<midnight>midnight)(?-u:\b)|(?P<zh_noon>正午|中午)|(?P<zh_midnight>午夜|半夜)",
+    )
 });
 
 /// Finds the times of day that a question names, the surest reading first.
@@ -120,7 +122,8 @@ fn afternoon(hour: i8) -> i8 {
 
 fn in_part_of_day(hour: i8, part: Option<&str>) -> i8 {
     match part {
-        Some("下午" | "傍晚" | "晚上" | "夜里" | "今晚" | "明晚" | "晚") => match hour {
+        Some("下午" | "傍晚" | "晚上" | "夜里" | "今晚" | "明晚" | "晚") => match hour
+        {
             12 if part != Some("下午") => 0,
             _ => afternoon(hour),
         },

@@ -26,7 +26,12 @@ pub(super) fn score(
     }
     let beside = beside(task, param, fact);
     let numeric = matches!(param.role, Role::Number(_));
-    if numeric && !param.required && base < 0.7 && beside < 0.2 && !words::is_limit(task, param, fact) {
+    if numeric
+        && !param.required
+        && base < 0.7
+        && beside < 0.2
+        && !words::is_limit(task, param, fact)
+    {
         return 0.0;
     }
     let side = match (param.side, side(task, fact)) {
@@ -166,7 +171,9 @@ fn is_hour(quantity: Quantity) -> bool {
 
 /// `owner/name` names a repository.
 fn is_repository(param: &Param) -> bool {
-    tokenize(&split_identifier(&param.name)).iter().any(|t| t.stem == "repo" || t.stem == "repositori")
+    tokenize(&split_identifier(&param.name))
+        .iter()
+        .any(|t| t.stem == "repo" || t.stem == "repositori")
 }
 
 /// How strongly the words beside a fact name the parameter.
@@ -183,19 +190,24 @@ fn beside(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
 fn side(task: Task<'_>, fact: &Fact) -> Option<Side> {
     let tokens = task.reading.text.tokens_in(&fact.span);
     let zone = matches!(fact.value, Value::Place(_) | Value::Zone | Value::LocalZone);
-    let previous: &[Token] =
-        task.reading.tokens(&(tokens.start.saturating_sub(2)..tokens.start));
-    let word = previous.iter().rev().find(|t| !["the", "a", "my", "file", "folder"].contains(&t.lower.as_str()));
+    let previous: &[Token] = task.reading.tokens(&(tokens.start.saturating_sub(2)..tokens.start));
+    let word = previous
+        .iter()
+        .rev()
+        .find(|t| !["the", "a", "my", "file", "folder"].contains(&t.lower.as_str()));
     match word.map(|t| t.lower.as_str()) {
         Some("from" | "从" | "由" | "把" | "将") => return Some(Side::From),
-        Some("to" | "into" | "到" | "成" | "为" | "至" | "as" | "换") => return Some(Side::To),
+        Some("to" | "into" | "到" | "成" | "为" | "至" | "as" | "换") => {
+            return Some(Side::To);
+        }
         _ => {}
     }
     if zone {
         return zone_side(task, fact);
     }
     // The unit beside the number is the one to convert from.
-    let numbered = |other: &Fact| matches!(other.value, Value::Number(_)) && other.overlaps(&fact.span);
+    let numbered =
+        |other: &Fact| matches!(other.value, Value::Number(_)) && other.overlaps(&fact.span);
     match fact.value {
         Value::Unit(_) if task.reading.facts.iter().any(numbered) => Some(Side::From),
         Value::Unit(_) => Some(Side::To),
@@ -207,12 +219,8 @@ fn side(task: Task<'_>, fact: &Fact) -> Option<Side> {
 fn zone_side(task: Task<'_>, fact: &Fact) -> Option<Side> {
     let is_zone = |f: &&Fact| matches!(f.value, Value::Place(_) | Value::Zone | Value::LocalZone);
     let time = task.reading.facts.iter().find(|f| matches!(f.value, Value::Time(_)))?;
-    let nearest = task
-        .reading
-        .facts
-        .iter()
-        .filter(is_zone)
-        .min_by_key(|f| distance(task, f, time))?;
+    let nearest =
+        task.reading.facts.iter().filter(is_zone).min_by_key(|f| distance(task, f, time))?;
     Some(if nearest.span == fact.span { Side::From } else { Side::To })
 }
 
@@ -224,7 +232,10 @@ fn distance(task: Task<'_>, a: &Fact, b: &Fact) -> usize {
     let tokens = task.reading.tokens(&between);
     let clauses = tokens
         .iter()
-        .filter(|t| [",", ";", "?", "when", "if", "what", "how", "几", "is", "是"].contains(&t.lower.as_str()))
+        .filter(|t| {
+            [",", ";", "?", "when", "if", "what", "how", "几", "is", "是"]
+                .contains(&t.lower.as_str())
+        })
         .count();
     tokens.len() + clauses * 4
 }

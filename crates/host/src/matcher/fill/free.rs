@@ -130,9 +130,7 @@ fn is_left(task: Task<'_>, filled: &Filled, at: usize) -> bool {
         }
         Kind::Stop | Kind::Weak => false,
     };
-    content
-        && task.explained.unit(at) < OWN
-        && !filled.is_covered(&unit.tokens)
+    content && task.explained.unit(at) < OWN && !filled.is_covered(&unit.tokens)
 }
 
 fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
@@ -145,7 +143,8 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 
 fn joined(task: Task<'_>, from: usize, to: usize) -> bool {
     task.reading.tokens(&(from..to)).iter().all(|t| {
-        t.kind == TokenKind::Mark && ["-", ".", "_", "/", "@", "+", "#", ":"].contains(&t.lower.as_str())
+        t.kind == TokenKind::Mark
+            && ["-", ".", "_", "/", "@", "+", "#", ":"].contains(&t.lower.as_str())
     })
 }
 
@@ -172,9 +171,8 @@ fn chunk_score(task: Task<'_>, param: &Param, chunk: &Range<usize>, misplaced: u
 fn is_folder_name(task: Task<'_>, chunk: &Range<usize>) -> bool {
     let tokens = &task.reading.text.tokens;
     let before = chunk.start.checked_sub(1).and_then(|at| tokens.get(at));
-    let leads = before.is_some_and(|t| {
-        ["in", "under", "inside", "within", "below"].contains(&t.lower.as_str())
-    });
+    let leads = before
+        .is_some_and(|t| ["in", "under", "inside", "within", "below"].contains(&t.lower.as_str()));
     let last = tokens.iter().skip(chunk.end).all(|t| t.kind == TokenKind::Mark);
     let plain = tokens.get(chunk.start).is_some_and(|t| t.kind == TokenKind::Word && !t.capital);
     leads && last && plain
@@ -183,9 +181,8 @@ fn is_folder_name(task: Task<'_>, chunk: &Range<usize>) -> bool {
 /// Fills the first parameter that takes free text: a dictated one with what
 /// follows the command, a searched one with what the question is about.
 pub(super) fn text(task: Task<'_>, filled: &mut Filled) {
-    let open = |p: &&Param| {
-        p.shape == Shape::Text && !p.list && p.choices.is_empty() && !filled.has(p)
-    };
+    let open =
+        |p: &&Param| p.shape == Shape::Text && !p.list && p.choices.is_empty() && !filled.has(p);
     let params: Vec<&Param> = task
         .tool
         .params
@@ -310,7 +307,11 @@ fn after_command(task: Task<'_>, filled: &Filled) -> (usize, bool) {
         let leads_to_object = unit.kind == Kind::Stop && own_object_follows(task, at);
         let particle = commanded
             && unit.kind == Kind::Stop
-            && said.first().is_some_and(|t| t.kind == TokenKind::Cjk && ["一下", "下", "个", "一个", "这个", "这"].contains(&joined_text(said).as_str()));
+            && said.first().is_some_and(|t| {
+                t.kind == TokenKind::Cjk
+                    && ["一下", "下", "个", "一个", "这个", "这"]
+                        .contains(&joined_text(said).as_str())
+            });
         if !(polite || (commanded && (object || leads_to_object || particle))) {
             break;
         }
@@ -371,10 +372,9 @@ fn before_destination(task: Task<'_>, filled: &Filled, start: usize) -> usize {
         } else if own {
             pending = unit.tokens.start;
         } else if unit.kind == Kind::Stop {
-            let preposition = reading
-                .tokens(&unit.tokens)
-                .first()
-                .is_some_and(|t| ["to", "in", "into", "on", "onto", "到", "在"].contains(&t.lower.as_str()));
+            let preposition = reading.tokens(&unit.tokens).first().is_some_and(|t| {
+                ["to", "in", "into", "on", "onto", "到", "在"].contains(&t.lower.as_str())
+            });
             if preposition && (pending < end || end < reading.text.tokens.len()) {
                 return unit.tokens.start;
             }
@@ -391,7 +391,8 @@ fn before_destination(task: Task<'_>, filled: &Filled, start: usize) -> usize {
 /// "My locker is 42, remember that": the command stands at the end.
 fn trailing_command(task: Task<'_>) -> Option<(Range<usize>, String)> {
     let reading = task.reading;
-    let (at, unit) = reading.units.iter().enumerate().rev().find(|(_, unit)| unit.kind > Kind::Weak)?;
+    let (at, unit) =
+        reading.units.iter().enumerate().rev().find(|(_, unit)| unit.kind > Kind::Weak)?;
     let command =
         matches!(unit.kind, Kind::Action | Kind::Change) && task.explained.unit(at) >= COMMAND;
     let mark = unit.tokens.start.checked_sub(1).and_then(|i| reading.text.tokens.get(i));

@@ -95,7 +95,9 @@ fn flag(task: Task<'_>, filled: &mut Filled, param: &Param) {
     let name = tokenize(&split_identifier(&param.name));
     let words: Vec<&Token> = name
         .iter()
-        .filter(|t| !["is", "include", "use", "with", "show", "enable", "flag"].contains(&t.lower.as_str()))
+        .filter(|t| {
+            !["is", "include", "use", "with", "show", "enable", "flag"].contains(&t.lower.as_str())
+        })
         .collect();
     let tokens = &task.reading.text.tokens;
     if words.is_empty() || words.iter().all(|w| w.lower.len() < 3) {
@@ -184,7 +186,8 @@ fn cues(param: &Param) -> impl Iterator<Item = &'static Cues> {
 /// What ends the neighbourhood of a value.
 fn is_barrier(token: &Token) -> bool {
     let word = token.lower.as_str();
-    ["and", "or", ",", ";", ".", "和", "与", "及"].contains(&word) || token.kind == TokenKind::Number
+    ["and", "or", ",", ";", ".", "和", "与", "及"].contains(&word)
+        || token.kind == TokenKind::Number
 }
 
 /// "The last 5", "top 10", "前3条": a number that limits how much is returned,
@@ -193,9 +196,8 @@ pub(super) fn is_limit(task: Task<'_>, param: &Param, fact: &Fact) -> bool {
     const PARAMS: [&str; 10] =
         ["limit", "max", "count", "top", "n", "num", "number", "first", "head", "results"];
     const SIGNS: [&str; 8] = ["last", "first", "top", "latest", "newest", "recent", "前", "近"];
-    let takes = tokenize(&split_identifier(&param.name))
-        .iter()
-        .any(|t| PARAMS.contains(&t.lower.as_str()));
+    let takes =
+        tokenize(&split_identifier(&param.name)).iter().any(|t| PARAMS.contains(&t.lower.as_str()));
     let start = task.reading.text.tokens_in(&fact.span).start;
     let tokens = task.reading.tokens(&(start.saturating_sub(1)..start));
     takes && tokens.iter().any(|t| SIGNS.contains(&t.lower.as_str()))

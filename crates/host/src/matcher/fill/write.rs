@@ -141,10 +141,7 @@ fn date_time(
 
 /// The first form that the schema's pattern takes. A pattern that this crate's
 /// syntax does not know decides nothing: the server checks anyway.
-pub(super) fn accepted(
-    param: &Param,
-    forms: impl IntoIterator<Item = String>,
-) -> Option<Json> {
+pub(super) fn accepted(param: &Param, forms: impl IntoIterator<Item = String>) -> Option<Json> {
     let pattern = param
         .pattern
         .as_deref()
