@@ -1,7 +1,9 @@
 //! Filling the arguments of one tool from a question, by its schema.
 
+mod command;
 mod compat;
 mod free;
+mod names;
 mod words;
 mod write;
 
@@ -21,6 +23,10 @@ use super::{Context, Missing, Reason};
 /// work grows with the third power of their number. Those beyond are left to
 /// the person.
 const PAIRED: usize = 64;
+
+/// From this weight on, a word of the question belongs to the tool and is not
+/// an argument: its name, the start of its description, its parameters.
+const OWN: f64 = 0.4;
 
 /// The arguments found for one tool.
 #[derive(Debug, Default)]
@@ -62,8 +68,8 @@ pub(super) fn fill(task: Task<'_>) -> Filled {
     pair(task, &mut filled);
     gather_lists(task, &mut filled);
     write::local_zone(task, &mut filled);
-    free::names(task, &mut filled);
-    free::text(task, &mut filled);
+    names::fill(task, &mut filled);
+    free::fill(task, &mut filled);
     finish(task, &mut filled);
     filled
 }
@@ -142,7 +148,7 @@ fn pair(task: Task<'_>, filled: &mut Filled) {
         }
         if let Some(value) = write::value(task, param, fact) {
             filled.put(param, value);
-            filled.take(task.reading, at, compat::role_score(task, param, fact));
+            filled.take(task.reading, at, compat::role_score(param, fact));
         }
     }
 }
@@ -169,7 +175,7 @@ fn gather_lists(task: Task<'_>, filled: &mut Filled) {
         }
         let mut values = Vec::new();
         for (at, fact) in task.reading.facts.iter().enumerate() {
-            let suits = compat::role_score(task, param, fact) >= 0.5;
+            let suits = compat::role_score(param, fact) >= 0.5;
             if !suits || blocked(task, filled, param, fact) {
                 continue;
             }

@@ -54,7 +54,7 @@ fn candidate(
     let task = Task { reading, tool, explained: &explained, context };
     let filled = fill(task);
     let score = score(task, &filled);
-    (is_grounded(task, &filled) && score >= FITS).then(|| Proposal {
+    (is_grounded(task, &filled) && score >= FITS).then_some(Proposal {
         tool: at,
         complete: filled.missing.is_empty(),
         arguments: filled.arguments,

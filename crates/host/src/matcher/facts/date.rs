@@ -37,9 +37,12 @@ static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A pattern, and what reads its matches.
+type Reader<'a> = (&'a Regex, fn(&Captures<'_>, Date) -> Option<Date>);
+
 /// Finds the dates that a question names, the surest reading first.
 pub(super) fn find(text: &Text, now: &ZonedDateTime) -> Vec<Fact> {
-    let readers: [(&Regex, fn(&Captures<'_>, Date) -> Option<Date>); 5] = [
+    let readers: [Reader<'_>; 5] = [
         (&ISO, iso),
         (&ENGLISH, english),
         (&CHINESE, chinese),

@@ -188,7 +188,7 @@ pub(super) fn paths(text: &Text, formulas: &Found) -> Vec<Fact> {
             return None;
         }
         let known = FILE_NAMES.contains(normal.get(span.clone())?);
-        known.then(|| (span, Value::Path(PathKind::File)))
+        known.then_some((span, Value::Path(PathKind::File)))
     }));
     facts.retain(|fact| formulas.is_free(&fact.span));
     facts.extend(

@@ -20,7 +20,7 @@ pub(super) fn score(
     at: usize,
 ) -> f64 {
     let Some(fact) = task.reading.facts.get(at) else { return 0.0 };
-    let base = role_score(task, param, fact);
+    let base = role_score(param, fact);
     if base <= 0.0 {
         return 0.0;
     }
@@ -44,7 +44,7 @@ pub(super) fn score(
 }
 
 /// How well a value suits a role, by itself.
-pub(super) fn role_score(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
+pub(super) fn role_score(param: &Param, fact: &Fact) -> f64 {
     if !param.choices.is_empty() || param.shape == Shape::Bool {
         return 0.0;
     }
@@ -67,12 +67,10 @@ pub(super) fn role_score(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
         (Role::Folder | Role::File | Role::Path, value) => path_score(param.role, value, fact),
         (Role::Currency, Value::Unit(unit)) if Units::shared().is_currency(*unit) => 1.0,
         (Role::Unit, Value::Unit(unit)) if !Units::shared().is_currency(*unit) => 1.0,
-        (Role::Number(unit), Value::Number(quantity)) => {
-            if accepts(param, converted(*quantity, unit)) {
-                number_score(param, unit, *quantity)
-            } else {
-                0.0
-            }
+        (Role::Number(unit), Value::Number(quantity))
+            if accepts(param, converted(*quantity, unit)) =>
+        {
+            number_score(param, unit, *quantity)
         }
         (Role::Name | Role::Open, Value::Quoted) => 0.7,
         (Role::Name, Value::Path(PathKind::Doubtful)) if is_repository(param) => 0.6,
@@ -244,7 +242,7 @@ fn distance(task: Task<'_>, a: &Fact, b: &Fact) -> usize {
 fn order(task: Task<'_>, params: &[&Param], row: usize, param: &Param, at: usize) -> f64 {
     let peers = params.iter().take(row).filter(|p| p.role == param.role && !p.list).count();
     let facts = task.reading.facts.iter().take(at);
-    let ahead = facts.filter(|fact| role_score(task, param, fact) > 0.0).count();
+    let ahead = facts.filter(|fact| role_score(param, fact) > 0.0).count();
     let steps = u32::try_from(peers.abs_diff(ahead)).unwrap_or(u32::MAX);
     (f64::from(steps) * 0.02).min(0.1)
 }
