@@ -41,8 +41,7 @@ pub(super) struct Filled {
     pub(super) strength: f64,
     /// The same for paths that are not of the kind asked for.
     pub(super) misfit: f64,
-    /// A parameter took free text that nothing but its place in the question
-    /// marks as its value.
+    /// A parameter took free text.
     pub(super) free_text: bool,
     /// It was dictated: a command stood before it.
     pub(super) dictated: bool,

@@ -44,7 +44,7 @@ pub(super) struct Tool {
     pub(super) schema_error: Option<String>,
     /// The best weight of each term.
     weights: HashMap<u32, f64>,
-    /// The concepts of actions that change something, in its name.
+    /// The concepts of the actions in its name, when they change something.
     pub(super) changes: Vec<u16>,
     /// The description or a parameter shows powers as `**`.
     pub(super) python: bool,
@@ -256,17 +256,16 @@ fn hints(view: &ToolView<'_>) -> ToolHints {
     }
 }
 
-/// The concepts of changing actions in a name whose every action changes
-/// something: `write_file`, but not `get_updates`.
+/// The concepts of the actions in a name that says it changes something:
+/// `write_file`, but not `get_updates`.
 fn changes(name: &str) -> Vec<u16> {
     let tokens = tokenize(&split_identifier(name));
     let lexicon = Lexicon::shared();
     let units = lexicon.units(&tokens);
     let Some(first) = units.iter().find(|unit| unit.kind >= Kind::Weak) else { return Vec::new() };
-    let changing = |id: &&u16| lexicon.kind(**id) == Kind::Change;
-    let harmless = first.concepts.iter().any(|id| lexicon.kind(*id) == Kind::Action);
-    if harmless || first.kind == Kind::Weak {
+    if first.kind == Kind::Weak || units.iter().all(|unit| unit.kind != Kind::Change) {
         return Vec::new();
     }
-    units.iter().flat_map(|unit| unit.concepts.iter().filter(changing)).copied().collect()
+    let acts = |id: &&u16| matches!(lexicon.kind(**id), Kind::Action | Kind::Change);
+    units.iter().flat_map(|unit| unit.concepts.iter().filter(acts)).copied().collect()
 }

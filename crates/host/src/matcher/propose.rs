@@ -37,7 +37,7 @@ pub(super) fn propose(postings: &Postings, question: &str, context: &Context) ->
     for (at, proposal) in best.iter_mut().enumerate() {
         let next = scores.get(at + 1).copied().unwrap_or(0.0);
         proposal.margin = proposal.score - next;
-        proposal.confident =
+        proposal.confident &=
             at == 0 && proposal.complete && proposal.score >= SURE && proposal.margin >= LEAD;
     }
     Proposals { best }
@@ -52,8 +52,12 @@ fn candidate(
 ) -> Option<Proposal> {
     let explained = Explained::new(reading, postings, tool);
     let task = Task { reading, tool, explained: &explained, context };
+    if is_unasked_change(task) {
+        return None;
+    }
     let filled = fill(task);
     let score = score(task, &filled);
+    let accounted = is_accounted(task, &filled);
     (is_grounded(task, &filled) && score >= FITS).then_some(Proposal {
         tool: at,
         complete: filled.missing.is_empty(),
@@ -61,7 +65,7 @@ fn candidate(
         missing: filled.missing,
         score,
         margin: 0.0,
-        confident: false,
+        confident: accounted,
     })
 }
 
@@ -85,6 +89,18 @@ fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
         || (task.explained.topical >= 0.5 && (about || complete || filled.strength > 0.0))
 }
 
+/// Every word and fact of the question has its place: nothing was overlooked.
+fn is_accounted(task: Task<'_>, filled: &Filled) -> bool {
+    let spare = task.reading.facts.iter().zip(&filled.used).any(|(fact, used)| {
+        !used
+            && fact.strength() >= 0.2
+            && !matches!(fact.value, Value::Date(_) | Value::LocalZone | Value::Here)
+            && !filled.covers_fact(task.reading, fact)
+            && !in_part_used(task.reading, filled, fact)
+    });
+    !spare && unexplained(task, filled) < 0.3
+}
+
 /// What speaks for a tool less what speaks against it.
 fn score(task: Task<'_>, filled: &Filled) -> f64 {
     let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
@@ -93,7 +109,6 @@ fn score(task: Task<'_>, filled: &Filled) -> f64 {
         - 0.3 * missing
         - unused(task, filled)
         - unexplained(task, filled)
-        - unasked_change(task)
 }
 
 /// Facts that the tool has no use for: a path, a formula.
@@ -157,9 +172,8 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 
 /// A tool that writes, deletes or sends is not guessed: the question must name
 /// what it does.
-fn unasked_change(task: Task<'_>) -> f64 {
+fn is_unasked_change(task: Task<'_>) -> bool {
     let changes = &task.tool.changes;
-    let asked =
-        task.reading.units.iter().any(|unit| unit.concepts.iter().any(|id| changes.contains(id)));
-    if changes.is_empty() || asked { 0.0 } else { 1.5 }
+    let asks = |id: &u16| changes.contains(id);
+    !changes.is_empty() && !task.reading.units.iter().any(|unit| unit.concepts.iter().any(asks))
 }

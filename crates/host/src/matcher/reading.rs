@@ -55,13 +55,15 @@ fn ask_memory(tokens: &[Token], units: &mut [Unit]) {
     const ASKS: [&str; 6] = ["what", "which", "who", "whose", "where", "when"];
     const BE: [&str; 8] = ["is", "s", "was", "are", "were", "did", "i", "do"];
     const ASKS_ZH: [&str; 5] = ["什", "哪", "谁", "多", "几"];
-    const ADVICE: [&str; 14] = [
+    const ADVICE: [&str; 15] = [
         "should", "can", "could", "best", "better", "good", "how", "way", "why", "if", "help",
-        "怎", "如", "该",
+        "怎", "如", "该", "可",
     ];
     let has = |words: &[&str]| tokens.iter().any(|t| words.contains(&t.lower.as_str()));
     let english = has(&ASKS) && has(&BE) && !has(&ADVICE);
-    let chinese = has(&ASKS_ZH) && !has(&ADVICE);
+    let chinese = (has(&ASKS_ZH) || (has(&["知"]) && has(&["吗"]))) && !has(&ADVICE);
+    // "我把车停在哪里了": where one has put something.
+    let left = chinese && has(&["哪"]) && has(&["了"]);
     let Some(recall) = Lexicon::shared().id("recall") else { return };
     for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Stop) {
         let said: String = tokens
@@ -70,7 +72,7 @@ fn ask_memory(tokens: &[Token], units: &mut [Unit]) {
             .iter()
             .map(|t| t.lower.as_str())
             .collect();
-        if (english && said == "my") || (chinese && said == "我的") {
+        if (english && said == "my") || (chinese && said == "我的") || (left && said == "我") {
             unit.kind = Kind::Action;
             unit.concepts = vec![recall];
             return;

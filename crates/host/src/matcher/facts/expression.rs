@@ -94,10 +94,12 @@ static PHRASE: LazyLock<Regex> = LazyLock::new(|| {
         |(?P<divide>divide|(?:the\ )?quotient\ of)
         |(?P<difference>(?:the\ )?difference\ (?:between|of))
         |(?P<subtract>subtract)
-        )\s*(?P<a>-?\d[\d,]*(?:\.\d+)?)\s*(?:,|and|to|by|with|from)\s*(?P<b>-?\d[\d,]*(?:\.\d+)?)
+        )\s*(?P<a>-?\d+(?:,\d{3})*(?:\.\d+)?)(?P<rest>(?:\s*(?:,\s*and|,|and|to|by|with|from)\s*-?\d+(?:,\d{3})*(?:\.\d+)?)+)
         |(?P<za>\d+(?:\.\d+)?)\s*(?:和|与|跟)\s*(?P<zb>\d+(?:\.\d+)?)\s*(?:的|之|相)(?P<zop>和|差|积|商|加|减|乘|除)",
     )
 });
+
+static NUMBER: LazyLock<Regex> = LazyLock::new(|| constant(r"-?\d+(?:,\d{3})*(?:\.\d+)?"));
 
 /// Finds the formulas of a question.
 pub(super) fn find(text: &Text) -> Vec<Fact> {
@@ -182,12 +184,7 @@ fn read(text: &str, start: usize) -> Option<(usize, Expression)> {
 }
 
 fn from_phrase(found: &Captures<'_>) -> Option<Expression> {
-    let text = |name: &str| found.name(name).map(|m| m.as_str().replace(',', ""));
     let has = |name: &str| found.name(name).is_some();
-    let (a, b) = match (text("a"), text("b")) {
-        (Some(a), Some(b)) => (a, b),
-        _ => (text("za")?, text("zb")?),
-    };
     let operator = match found.name("zop").map(|m| m.as_str()) {
         Some("和" | "加") => Operator::Add,
         Some("差" | "减") => Operator::Subtract,
@@ -198,7 +195,21 @@ fn from_phrase(found: &Captures<'_>) -> Option<Expression> {
         None if has("divide") => Operator::Divide,
         None => Operator::Subtract,
     };
-    let (a, b) = if has("subtract") { (b, a) } else { (a, b) };
-    let parts = vec![Part::Number(a), Part::Operator(operator), Part::Number(b)];
+    let mut numbers: Vec<String> = ["a", "rest", "za", "zb"]
+        .iter()
+        .filter_map(|name| found.name(name))
+        .flat_map(|part| NUMBER.find_iter(part.as_str()))
+        .map(|number| number.as_str().replace(',', ""))
+        .collect();
+    if has("subtract") {
+        numbers.reverse();
+    }
+    let mut parts = Vec::new();
+    for number in numbers {
+        if !parts.is_empty() {
+            parts.push(Part::Operator(operator));
+        }
+        parts.push(Part::Number(number));
+    }
     Some(Expression { parts, operators: vec![operator], doubtful: false })
 }

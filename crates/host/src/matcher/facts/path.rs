@@ -123,8 +123,14 @@ fn shaped(found: &Captures<'_>) -> Option<Fact> {
 /// One file is not a pattern: "the PDF file report.pdf" names a file.
 fn typed(found: &Captures<'_>, text: &Text) -> Option<Fact> {
     let whole = found.get(0)?;
-    let word = found.name("word")?.as_str().trim_start_matches('.').to_ascii_lowercase();
-    let extension = FILE_TYPES.get(word.as_str())?;
+    let written = found.name("word")?.as_str();
+    let word = written.trim_start_matches('.').to_ascii_lowercase();
+    // A word with its dot is an extension, known or not.
+    let extension = match FILE_TYPES.get(word.as_str()) {
+        Some(extension) => extension,
+        None if written.starts_with('.') => word.as_str(),
+        None => return None,
+    };
     let noun = found.name("noun")?.as_str();
     let before = text.normal.get(..whole.start())?;
     let glued = |c: char| (c.is_alphanumeric() && !is_cjk(c)) || "./_-".contains(c);

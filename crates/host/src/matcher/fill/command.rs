@@ -38,6 +38,7 @@ pub(super) fn end(task: Task<'_>, filled: &Filled) -> (usize, bool) {
             at += 1;
             continue;
         }
+        let announced = unit.kind == Kind::Stop && mark.is_some_and(|m| m.lower == ":");
         let polite = !commanded && unit.kind <= Kind::Weak;
         let object = own && unit.kind == Kind::Object;
         let leads_to_object = unit.kind == Kind::Stop && own_object_follows(task, at);
@@ -48,7 +49,7 @@ pub(super) fn end(task: Task<'_>, filled: &Filled) -> (usize, bool) {
                     && ["一下", "下", "个", "一个", "这个", "这"]
                         .contains(&joined_text(said).as_str())
             });
-        if !(polite || (commanded && (object || leads_to_object || particle))) {
+        if !(polite || (commanded && (object || leads_to_object || particle || announced))) {
             break;
         }
         at += 1;

@@ -34,6 +34,12 @@ pub(super) fn score(
     {
         return 0.0;
     }
+    // Quoted text is for the parameter that takes text, where there is one.
+    let dictated = |p: &&Param| matches!(p.role, Role::Text | Role::Query) && p.choices.is_empty();
+    if fact.value == Value::Quoted && beside < 0.3 && task.tool.params.iter().any(|p| dictated(&p))
+    {
+        return 0.0;
+    }
     let side = match (param.side, side(task, fact)) {
         (Some(wanted), Some(found)) if wanted == found => 0.5,
         (Some(_), Some(_)) => -0.3,

@@ -91,6 +91,13 @@ fn dictated(task: Task<'_>, filled: &Filled) -> Option<(Range<usize>, String)> {
     }
     let end = command::destination(task, filled, start);
     let tokens = trim(task, start..end);
+    // A quotation outside what follows the command is what the command is for.
+    if let Some((quoted, text)) = quotation(task, filled) {
+        let apart = quoted.end <= tokens.start || tokens.end <= quoted.start;
+        if apart && tokens.len() < 4 {
+            return Some((quoted, text));
+        }
+    }
     if tokens.is_empty() {
         return command::trailing(task);
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::assign;
 use super::super::facts::{Fact, PathKind, Value};
-use super::super::lexicon::Kind;
+use super::super::lexicon::{Kind, Lexicon};
 use super::super::role::Role;
 use super::super::schema::{Param, Shape};
 use super::super::text::TokenKind;
@@ -43,13 +43,20 @@ pub(super) fn fill(task: Task<'_>, filled: &mut Filled) {
         else {
             continue;
         };
-        let written = task.reading.text.original(&task.reading.bytes(chunk)).to_owned();
+        let chunk = without_particle(task, chunk);
+        let written = task.reading.text.original(&task.reading.bytes(&chunk)).to_owned();
         if let Some(value) = write::accepted(param, [written]) {
             filled.put(param, value);
-            filled.cover(chunk.clone());
-            filled.free_text = true;
+            filled.cover(chunk);
         }
     }
+}
+
+/// 翻译成英语: the particle that leads to a name is not part of it.
+fn without_particle(task: Task<'_>, chunk: &Range<usize>) -> Range<usize> {
+    let lead = task.reading.tokens(chunk).first().map(|t| t.lower.as_str());
+    let particle = chunk.len() > 1 && matches!(lead, Some("成" | "为" | "到" | "至"));
+    chunk.start + usize::from(particle)..chunk.end
 }
 
 fn takes_name(param: &Param) -> bool {
@@ -64,6 +71,9 @@ fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
     let reading = task.reading;
     let mut chunks = named_like_files(task, filled);
     for (at, unit) in reading.units.iter().enumerate() {
+        if is_quoted(task, &unit.tokens) {
+            continue;
+        }
         let known = chunks.iter().any(|c| c.start < unit.tokens.end && unit.tokens.start < c.end);
         if known || !is_left(task, filled, at) || is_date(task, &unit.tokens) {
             continue;
@@ -119,11 +129,21 @@ fn is_left(task: Task<'_>, filled: &Filled, at: usize) -> bool {
         Kind::Action | Kind::Change => {
             let latin = task.reading.tokens(&unit.tokens).iter().all(|t| t.kind == TokenKind::Word);
             let before = task.reading.units.iter().take(at);
-            latin && unit.tokens.len() == 1 && before.into_iter().any(|unit| unit.kind > Kind::Weak)
+            let memory = Lexicon::shared().id("recall").is_some_and(|id| unit.concepts == [id]);
+            latin
+                && !memory
+                && unit.tokens.len() == 1
+                && before.into_iter().any(|unit| unit.kind > Kind::Weak)
         }
         Kind::Stop | Kind::Weak => false,
     };
     content && task.explained.unit(at) < OWN && !filled.is_covered(&unit.tokens)
+}
+
+/// A quotation is a fact of its own.
+fn is_quoted(task: Task<'_>, tokens: &Range<usize>) -> bool {
+    let bytes = task.reading.bytes(tokens);
+    task.reading.facts.iter().any(|fact| fact.value == Value::Quoted && fact.overlaps(&bytes))
 }
 
 fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
@@ -134,11 +154,16 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
     })
 }
 
+/// Only white space stands between, or only a mark that touches both sides.
 fn joined(task: Task<'_>, from: usize, to: usize) -> bool {
-    task.reading.tokens(&(from..to)).iter().all(|t| {
-        t.kind == TokenKind::Mark
-            && ["-", ".", "_", "/", "@", "+", "#", ":"].contains(&t.lower.as_str())
-    })
+    const JOINS: [&str; 8] = ["-", ".", "_", "/", "@", "+", "#", ":"];
+    let own = task.reading.tokens(&(from..to));
+    let around = task.reading.tokens(&(from.saturating_sub(1)..to + 1));
+    let touching = around.windows(2).all(|pair| match pair {
+        [a, b] => a.span.end == b.span.start,
+        _ => true,
+    });
+    own.is_empty() || (touching && own.iter().all(|t| JOINS.contains(&t.lower.as_str())))
 }
 
 fn chunk_score(task: Task<'_>, param: &Param, chunk: &Range<usize>, misplaced: usize) -> f64 {
