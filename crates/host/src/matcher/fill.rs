@@ -106,10 +106,10 @@ impl Filled {
         self.covered.get(tokens.clone()).is_some_and(|tokens| !tokens.contains(&false))
     }
 
-    /// What a fact says went into an argument, as that fact or another.
-    pub(super) fn covers_fact(&self, reading: &Reading, fact: &Fact) -> bool {
-        let tokens = reading.text.tokens_in(&fact.span);
-        !tokens.is_empty() && self.covers(&tokens)
+    /// Some of what a fact says went into an argument, as that fact or another:
+    /// the numbers of a formula may be arguments, and the formula none.
+    pub(super) fn covers_some_of(&self, reading: &Reading, fact: &Fact) -> bool {
+        self.is_covered(&reading.text.tokens_in(&fact.span))
     }
 
     fn is_covered(&self, tokens: &Range<usize>) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::lexicon::{Kind, Lexicon};
-use super::role::{self, ToolHints};
+use super::role::{self, Role, ToolHints};
 use super::schema::{Param, parameters};
 use super::terms::{Clue, Term, fact_kind, terms_of};
 use super::text::{split_identifier, tokenize};
@@ -96,7 +96,8 @@ impl Postings {
         let python = view.description.contains("**")
             || view.description.contains("Python")
             || params.iter().any(|p| p.description.contains("**"));
-        let changes = changes(view.name);
+        let counts = params.iter().any(|p| matches!(p.role, Role::Number(_) | Role::Expression));
+        let changes = changes(view.name, counts);
         (Tool { params, schema_error, weights, changes, python }, sums)
     }
 
@@ -258,7 +259,7 @@ fn hints(view: &ToolView<'_>) -> ToolHints {
 
 /// The concepts of the actions in a name that says it changes something:
 /// `write_file`, but not `get_updates`.
-fn changes(name: &str) -> Vec<u16> {
+fn changes(name: &str, counts: bool) -> Vec<u16> {
     let tokens = tokenize(&split_identifier(name));
     let lexicon = Lexicon::shared();
     let units = lexicon.units(&tokens);
@@ -266,6 +267,19 @@ fn changes(name: &str) -> Vec<u16> {
     if first.kind == Kind::Weak || units.iter().all(|unit| unit.kind != Kind::Change) {
         return Vec::new();
     }
-    let acts = |id: &&u16| matches!(lexicon.kind(**id), Kind::Action | Kind::Change);
-    units.iter().flat_map(|unit| unit.concepts.iter().filter(acts)).copied().collect()
+    let id = |name: &str| lexicon.id(name);
+    // `add` may be a sum, for a tool that takes numbers; not for one that adds
+    // to a list.
+    let acts = |concept: &&u16| match lexicon.kind(**concept) {
+        Kind::Change => true,
+        Kind::Action => counts || Some(**concept) != id("add"),
+        _ => false,
+    };
+    let named: Vec<u16> = units.iter().flat_map(|unit| unit.concepts.clone()).collect();
+    // To remember something is to write it where notes are kept.
+    let notes = ["note", "memory", "fact"]
+        .iter()
+        .any(|name| id(name).is_some_and(|concept| named.contains(&concept)));
+    let remember = id("remember").filter(|_| notes);
+    named.iter().filter(acts).copied().chain(remember).collect()
 }

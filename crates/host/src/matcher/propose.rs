@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::facts::{Fact, Value};
+use super::facts::Value;
 use super::fill::{Filled, Task, fill};
 use super::index::{Postings, Tool};
 use super::lexicon::Kind;
 use super::reading::{Explained, Reading};
 use super::role::Role;
+use super::terms::Term;
 use super::{Context, Proposal, Proposals};
 
 /// How many of the best-ranked tools are filled and compared.
@@ -95,8 +96,7 @@ fn is_accounted(task: Task<'_>, filled: &Filled) -> bool {
         !used
             && fact.strength() >= 0.2
             && !matches!(fact.value, Value::Date(_) | Value::LocalZone | Value::Here)
-            && !filled.covers_fact(task.reading, fact)
-            && !in_part_used(task.reading, filled, fact)
+            && !filled.covers_some_of(task.reading, fact)
     });
     !spare && unexplained(task, filled) < 0.3
 }
@@ -120,20 +120,13 @@ fn unused(task: Task<'_>, filled: &Filled) -> f64 {
         .zip(&filled.used)
         .filter(|(fact, used)| {
             !**used
-                && !filled.covers_fact(reading, fact)
                 && !matches!(fact.value, Value::Date(_) | Value::Quoted)
-                && !in_part_used(reading, filled, fact)
+                && !filled.covers_some_of(reading, fact)
         })
         .map(|(fact, _)| fact.strength())
         .filter(|strength| *strength >= 0.3)
         .map(|strength| 0.5 * strength)
         .sum()
-}
-
-/// The numbers of a formula may be arguments, and the formula none.
-fn in_part_used(reading: &Reading, filled: &Filled, fact: &Fact) -> bool {
-    let facts = reading.facts.iter().zip(&filled.used);
-    facts.into_iter().any(|(other, used)| *used && other.overlaps(&fact.span))
 }
 
 /// Words that neither the tool nor its arguments account for.
@@ -174,6 +167,6 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 /// what it does.
 fn is_unasked_change(task: Task<'_>) -> bool {
     let changes = &task.tool.changes;
-    let asks = |id: &u16| changes.contains(id);
-    !changes.is_empty() && !task.reading.units.iter().any(|unit| unit.concepts.iter().any(asks))
+    let asks = |(term, _): &(Term, f64)| matches!(term, Term::Concept(id) if changes.contains(id));
+    !changes.is_empty() && !task.reading.clues.iter().any(|clue| clue.terms.iter().any(asks))
 }

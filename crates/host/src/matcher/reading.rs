@@ -10,6 +10,10 @@ use super::lexicon::{Kind, Lexicon, Unit};
 use super::terms::{Clue, Term, clues};
 use super::text::{Text, Token};
 
+/// How many facts of a question are looked at: a text with more of them is no
+/// question that rules can answer, and must not take long.
+const FACTS: usize = 128;
+
 /// A question, read once for all tools.
 #[derive(Debug)]
 pub(super) struct Reading {
@@ -24,7 +28,8 @@ impl Reading {
         let text = Text::new(question);
         let mut units = Lexicon::shared().units(&text.tokens);
         ask_memory(&text.tokens, &mut units);
-        let facts = facts::extract(&text, now);
+        let mut facts = facts::extract(&text, now);
+        facts.truncate(FACTS);
         let clues = clues(&text.tokens, &units, &facts);
         Self { text, units, facts, clues }
     }
@@ -115,7 +120,9 @@ impl Explained {
             }
             // What was said in other words before adds less.
             let again = if counted.contains(&term) { REPEATED } else { 1.0 };
-            counted.push(term);
+            if again == 1.0 {
+                counted.push(term);
+            }
             explained.lexical += again * clue.weight * weight * postings.rarity(term);
             if clue.kind > Kind::Weak {
                 explained.topical += again * clue.weight * weight;

@@ -319,3 +319,25 @@ fn no_question_and_no_schema_makes_it_panic() {
         }
     }
 }
+
+#[test]
+fn a_long_text_is_answered_too() {
+    // Anything quadratic in here would not end.
+    let pieces =
+        ["the ", "3 + 4 ", "/a/b ", "word ", "我的", "\"x\" ", "Oslo ", "remember ", "5 days "];
+    let question = pieces.concat().repeat(1_000);
+    let schema = r#"{"properties":{"text":{"type":"string"},"paths":{"type":"array","items":{"type":"string"}},
+        "name":{"type":"string"},"days":{"type":"integer"}},"required":["text","name"]}"#;
+    let proposals = ask("remember_note", "Remember a note", schema, &question);
+    assert!(proposals.best.len() <= 1);
+}
+
+#[test]
+fn a_tool_that_keeps_notes_is_asked_to_remember() {
+    let schema = r#"{"properties":{"content":{"type":"string"}},"required":["content"]}"#;
+    for name in ["save_note", "add_note", "create_memory", "write_fact"] {
+        let proposals = ask(name, "Keeps a note", schema, "Remember that the key is under the mat");
+        let content = proposals.best.first().map(|p| p.arguments["content"].clone());
+        assert_eq!(content, Some("the key is under the mat".into()), "{name}");
+    }
+}

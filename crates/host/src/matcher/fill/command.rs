@@ -81,10 +81,9 @@ fn own_object_follows(task: Task<'_>, at: usize) -> bool {
         .iter()
         .enumerate()
         .skip(at)
+        .take(3)
         .find(|(_, unit)| unit.kind != Kind::Stop)
-        .is_some_and(|(next, unit)| {
-            unit.kind == Kind::Object && task.explained.unit(next) >= OWN && next - at <= 2
-        })
+        .is_some_and(|(next, unit)| unit.kind == Kind::Object && task.explained.unit(next) >= OWN)
 }
 
 /// Where the last words begin that only say where the text goes: "to

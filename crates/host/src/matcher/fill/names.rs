@@ -69,12 +69,13 @@ fn takes_name(param: &Param) -> bool {
 /// slash or nothing at all make one name.
 fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
     let reading = task.reading;
-    let mut chunks = named_like_files(task, filled);
+    let named = named_like_files(task, filled);
+    let mut chunks: Vec<Range<usize>> = Vec::new();
     for (at, unit) in reading.units.iter().enumerate() {
         if is_quoted(task, &unit.tokens) {
             continue;
         }
-        let known = chunks.iter().any(|c| c.start < unit.tokens.end && unit.tokens.start < c.end);
+        let known = named.iter().any(|c| c.start < unit.tokens.end && unit.tokens.start < c.end);
         if known || !is_left(task, filled, at) || is_date(task, &unit.tokens) {
             continue;
         }
@@ -83,6 +84,7 @@ fn chunks(task: Task<'_>, filled: &Filled) -> Vec<Range<usize>> {
             _ => chunks.push(unit.tokens.clone()),
         }
     }
+    chunks.extend(named);
     chunks.sort_by_key(|chunk| chunk.start);
     chunks
 }
