@@ -164,7 +164,7 @@ impl ClientPeer {
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {
-                self.opening_silent(now, id, waited);
+                self.opening_silent(now, id);
                 continue;
             }
             self.send_cancel(id, "timed out");

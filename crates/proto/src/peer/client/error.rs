@@ -1,6 +1,7 @@
 //! Why a call, or an exchange, came to nothing.
 
 use crate::types::RpcError;
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
@@ -31,7 +32,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rpc(error) => error.fmt(f),
-            Self::Timeout(after) => write!(f, "no answer within {} s", after.as_secs_f32()),
+            Self::Timeout(after) => write!(f, "no answer within {}", seconds(*after)),
             Self::Closed(how) => write!(f, "the connection ended: {how}"),
             Self::NotConnected => f.write_str("the connection is not open yet"),
             Self::Params(what) => write!(f, "the parameters cannot be sent: {what}"),
@@ -45,6 +46,15 @@ impl fmt::Display for CallError {
 }
 
 impl core::error::Error for CallError {}
+
+/// A time to a tenth of a second, for people.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_millis() + 50) / 100;
+    match tenths % 10 {
+        0 => format!("{} s", tenths / 10),
+        rest => format!("{}.{rest} s", tenths / 10),
+    }
+}
 
 /// How an exchange ended without the response it was opened for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -79,8 +79,9 @@ impl ClientPeer {
         }
     }
 
-    pub(super) fn opening_silent(&mut self, now: Duration, id: u64, waited: Duration) {
-        let error = CallError::Timeout(waited);
+    pub(super) fn opening_silent(&mut self, now: Duration, id: u64) {
+        let since = self.opening.by.saturating_sub(self.config.connect_timeout);
+        let error = CallError::Timeout(now.saturating_sub(since));
         match self.phase {
             Phase::Probing { .. } => {
                 self.opening.late = Some(id);
