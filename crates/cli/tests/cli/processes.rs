@@ -115,7 +115,7 @@ fn d018_none_is_left_of_a_server_that_daemonises() {
     let script = "sleep 63 & setsid sleep 64 & exit 0";
     let sandbox = Sandbox::with_servers([("daemon", shell(script))]);
     sandbox.run(&["tools"]).exits(4);
-    assert_eq!(processes(&sandbox), []);
+    until_none(&sandbox);
 }
 
 #[test]

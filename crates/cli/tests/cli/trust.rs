@@ -25,13 +25,7 @@ fn has_run(sandbox: &Sandbox) -> bool {
 fn refused(sandbox: &Sandbox, run: Run) {
     assert_eq!(run.status.code(), Some(3), "{run}");
     assert!(!has_run(sandbox), "{run}");
-    let run = run.says(["has not been approved", "nothing in it has been run"]);
-    assert!(
-        run.stdout.is_empty()
-            || run.stdout.starts_with("{\"message\"")
-            || run.stdout.contains("\"error\""),
-        "{run}"
-    );
+    run.says(["has not been approved", "nothing in it has been run"]);
 }
 
 #[test]
@@ -111,7 +105,6 @@ fn d103_the_flag_with_a_hash_approves_that_and_nothing_else() {
     refused(&sandbox, sandbox.run(&["tools", &format!("--trust={hash}")]));
     write(&sandbox, "started");
     sandbox.run(&["tools", &format!("--trust={hash}")]).exits(0).prints(["repo/write"]);
-    sandbox.run(&["tools", "--trust=nonsense"]).exits(0);
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rpc(error) => error.fmt(f),
-            Self::Timeout(after) => write!(f, "no answer within {} s", after.as_secs_f32()),
+            Self::Timeout(after) => write!(f, "no answer within {}", Rounded(*after)),
             Self::Closed(how) => write!(f, "the connection ended: {how}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
             Self::InputRequired => {
@@ -136,6 +136,21 @@ impl fmt::Display for CallError {
 }
 
 impl core::error::Error for CallError {}
+
+/// A time for people: whole or tenth seconds, or milliseconds where it is short.
+struct Rounded(Duration);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = self.0.as_millis();
+        let tenths = (millis + 50) / 100;
+        match (tenths / 10, tenths % 10) {
+            (0, 0) => write!(f, "{millis} ms"),
+            (whole, 0) => write!(f, "{whole} s"),
+            (whole, tenth) => write!(f, "{whole}.{tenth} s"),
+        }
+    }
+}
 
 /// How an exchange ended without the response it was opened for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -229,7 +244,7 @@ pub enum ClientOutput {
     Ignored {
         /// What it was, bounded.
         what: String,
-        /// Whether it was not a message at all, as a print on stdout is.
+        /// Whether it was not a message, as a print on stdout or a log line is not.
         noise: bool,
     },
 }
@@ -409,7 +424,7 @@ impl ClientPeer {
 
     fn handle_bad(&mut self, start: &[u8], error: ScanError) {
         let what = format!("{error}: {}", String::from_utf8_lossy(start));
-        self.out.push_back(ClientOutput::Ignored { what, noise: !error.is_object });
+        self.out.push_back(ClientOutput::Ignored { what, noise: true });
     }
 
     fn response(&mut self, now: Duration, message: Message) {

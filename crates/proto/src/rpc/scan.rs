@@ -17,8 +17,6 @@ pub struct ScanError {
     pub kind: ScanErrorKind,
     /// The message's id, for the error that answers it.
     pub id: Option<Id>,
-    /// Whether the bytes are JSON at all: noise on a server's stdout is not.
-    pub is_object: bool,
     /// Whether it looked like a response, which is never answered.
     pub is_response: bool,
 }
@@ -84,7 +82,7 @@ impl core::error::Error for ScanError {}
 
 impl From<ScanErrorKind> for ScanError {
     fn from(kind: ScanErrorKind) -> Self {
-        Self { kind, id: None, is_object: false, is_response: false }
+        Self { kind, id: None, is_response: false }
     }
 }
 
@@ -280,7 +278,7 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
     let id = seen.id.filter(|span| !null(*span));
     let read = id.and_then(|span| Id::read(text(span)));
     let is_response = seen.method.is_none() && (seen.result.is_some() || seen.error.is_some());
-    let fail = |kind| ScanError { kind, id: read.clone(), is_object: true, is_response };
+    let fail = |kind| ScanError { kind, id: read.clone(), is_response };
 
     if let Some(fault) = seen.fault {
         return Err(fail(fault));

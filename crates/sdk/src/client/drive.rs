@@ -60,7 +60,7 @@ pub(super) async fn drive<T: Transport>(
         let _ = closer.send(());
     }
     if driver.noise > 1 {
-        tracing::warn!(lines = driver.noise, "lines that are no messages were skipped in all");
+        tracing::debug!(lines = driver.noise, "lines that are no messages were skipped in all");
     }
 }
 

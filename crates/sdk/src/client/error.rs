@@ -10,6 +10,13 @@ use std::fmt;
 pub enum ClientError {
     /// The server or the connection is at fault.
     Call(CallError),
+    /// The same of a server that was being connected to, with what it wrote to stderr.
+    Start {
+        /// What went wrong.
+        error: CallError,
+        /// The last lines of its stderr.
+        stderr: String,
+    },
     /// The server's program could not be started.
     Spawn(SpawnError),
     /// The caller gave something that is not JSON.
@@ -24,7 +31,7 @@ impl ClientError {
     /// The protocol's error, where there was one.
     pub fn call(&self) -> Option<&CallError> {
         match self {
-            Self::Call(error) => Some(error),
+            Self::Call(error) | Self::Start { error, .. } => Some(error),
             Self::Spawn(_) | Self::Params(_) => None,
         }
     }
@@ -34,6 +41,9 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(error) => error.fmt(f),
+            Self::Start { error, stderr } => {
+                write!(f, "{error}; the end of its stderr:\n{stderr}")
+            }
             Self::Spawn(error) => error.fmt(f),
             Self::Params(_) => f.write_str("the parameters are not JSON"),
         }
@@ -43,7 +53,7 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Call(_) => None,
+            Self::Call(_) | Self::Start { .. } => None,
             Self::Spawn(error) => error.source(),
             Self::Params(error) => Some(error),
         }

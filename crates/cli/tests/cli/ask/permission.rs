@@ -67,7 +67,7 @@ fn nobody_to_ask_runs_nothing() {
 #[test]
 fn stdin_that_ends_without_an_answer_runs_nothing() {
     let mut sandbox = sandbox(None);
-    reckless(&mut sandbox);
+    let _model = reckless(&mut sandbox);
     let run = sandbox.run(&["ask", "--json", "--approve", "stdin", "do it"]).exits(3);
     assert!(run.events().of("result").is_empty(), "{run}");
 }

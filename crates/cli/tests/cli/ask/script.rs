@@ -32,7 +32,7 @@ fn calls_of_one_answer_all_run_and_are_answered_in_order() {
         assert_eq!(result_text(events.with("result", "id", "fast")), "甲\"\\\n乙");
         assert_eq!(events.with("result", "id", "bad")["isError"], true);
         let body = model.requests()[1].body["messages"].to_string();
-        let place = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text} in {body}"));
+        let place = |text: &str| body.rfind(text).unwrap_or_else(|| panic!("{text} in {body}"));
         assert!(place("slept 80") < place("甲"), "{body}");
         assert!(place("甲") < place("it always fails"), "{body}");
     }
@@ -113,7 +113,9 @@ fn a_call_cut_at_the_token_limit_is_not_run() {
 #[test]
 fn a_provider_that_refuses_is_named() {
     let body = r#"{"error":{"message":"invalid x-api-key","type":"authentication_error"}}"#;
-    for (provider, name) in [(Provider::OpenAi, "OpenAI"), (Provider::Anthropic, "Anthropic")] {
+    for (provider, name) in
+        [(Provider::OpenAi, "OPENAI_API_KEY"), (Provider::Anthropic, "ANTHROPIC_API_KEY")]
+    {
         let (sandbox, _model) = fixture(provider, [Reply::refusal(401, body)]);
         let run = sandbox.run(&["ask", "go"]).exits(1).says([name, "invalid x-api-key"]);
         assert!(!run.stderr.contains("sk-scripted"), "{run}");
