@@ -7,7 +7,8 @@
 mod wire;
 
 use serde_json::{Value, json};
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::str::FromStr;
 use wire::Wire;
@@ -18,6 +19,9 @@ use wire::Wire;
 pub enum Fault {
     /// Says why on stderr and exits with 7 before it has read anything.
     Exits,
+    /// Exits with 9 on a message that it does not know, such as the probe. Adds a line to the
+    /// file that is its first argument each time it is started.
+    Fragile,
     /// Reads everything and never answers.
     Mute,
     /// Answers all but calls, of which it only tells on stderr.
@@ -41,6 +45,7 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
             "exits" => Self::Exits,
+            "fragile" => Self::Fragile,
             "mute" => Self::Mute,
             "silent" => Self::Silent,
             "dies" => Self::Dies,
@@ -64,6 +69,10 @@ pub fn run(fault: Fault, arguments: &[&str]) -> io::Result<ExitCode> {
             wire.complain("cannot open the database: no such file");
             return Ok(ExitCode::from(7));
         }
+        Fault::Fragile => {
+            let [started] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
+            return fragile(&mut wire, started);
+        }
         Fault::Mute => {
             wire.complain("reading, and thinking about it");
             while wire.read()?.is_some() {}
@@ -76,6 +85,21 @@ pub fn run(fault: Fault, arguments: &[&str]) -> io::Result<ExitCode> {
         }
         Fault::Floods => floods(&mut wire)?,
         Fault::Pings => pings(&mut wire)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fragile(wire: &mut Wire, started: &str) -> io::Result<ExitCode> {
+    writeln!(File::options().create(true).append(true).open(started)?, "started")?;
+    while let Some(message) = wire.read()? {
+        match message["method"].as_str() {
+            Some("tools/call") => wire.result(&message["id"], &said(&json!("alive")))?,
+            Some("server/discover") => {
+                wire.complain("unknown method");
+                return Ok(ExitCode::from(9));
+            }
+            _ => common(wire, &message, &["live"])?,
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -153,6 +153,18 @@ fn d003_rubbish_on_stdout_is_skipped_and_told_once() {
 }
 
 #[test]
+fn a_server_that_dies_on_the_probe_is_started_once_more_and_kept() {
+    let mut sandbox = Sandbox::new();
+    let started = sandbox.root().join("started");
+    let servers =
+        sandbox.marked([("fragile", peer(&["faulty", "fragile", started.to_str().unwrap()]))]);
+    sandbox.set_config(&json!({ "mcpServers": servers }));
+    let run = sandbox.run(&["call", "fragile", "live"]).exits(0);
+    assert_eq!(run.stdout, "alive\n");
+    assert_eq!(fs::read_to_string(started).unwrap(), "started\nstarted\n");
+}
+
+#[test]
 fn d014_pings_before_the_handshake_are_answered() {
     let sandbox = Sandbox::with_servers([("pings", peer(&["faulty", "pings"]))]);
     let run = sandbox.run(&["call", "pings", "pinged"]).exits(0);

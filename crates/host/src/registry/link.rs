@@ -170,11 +170,13 @@ impl Link {
     }
 
     fn events(&self) -> carrick::client::EventHandler {
-        let (signals, name) = (self.signals.clone(), self.server.name.clone());
+        let (signals, name): (_, Arc<str>) =
+            (self.signals.clone(), self.server.name.as_str().into());
         let observer = self.options.observer.clone();
+        let observed = name.clone();
         let tell = move |event| {
             if let Some(observer) = &observer {
-                observer(&name, event);
+                observer(&observed, event);
             }
         };
         Arc::new(move |event| match event {
@@ -190,13 +192,13 @@ impl Link {
             ClientEvent::Noise(what) => {
                 if !signals.noisy.swap(true, Ordering::AcqRel) {
                     let what = visible(&what);
-                    tracing::warn!(server = name, "skipped what is no message: {what}");
+                    tracing::warn!(server = &*name, "skipped what is no message: {what}");
                 }
                 tell(ServerEvent::Noise(what));
             }
             ClientEvent::Log(params) => {
                 let (level, text) = log_line(params.as_bytes());
-                tracing::info!(server = name, level, "{}", visible(&text));
+                tracing::info!(server = &*name, level, "{}", visible(&text));
                 tell(ServerEvent::Log(level, text));
             }
             _ => {}
