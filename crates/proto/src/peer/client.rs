@@ -124,7 +124,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rpc(error) => error.fmt(f),
-            Self::Timeout(after) => write!(f, "no answer within {}", Rounded(*after)),
+            Self::Timeout(after) => write!(f, "no answer within {}", seconds(*after)),
             Self::Closed(how) => write!(f, "the connection ended: {how}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
             Self::InputRequired => {
@@ -137,18 +137,12 @@ impl fmt::Display for CallError {
 
 impl core::error::Error for CallError {}
 
-/// A time for people: whole or tenth seconds, or milliseconds where it is short.
-struct Rounded(Duration);
-
-impl fmt::Display for Rounded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let millis = self.0.as_millis();
-        let tenths = (millis + 50) / 100;
-        match (tenths / 10, tenths % 10) {
-            (0, 0) => write!(f, "{millis} ms"),
-            (whole, 0) => write!(f, "{whole} s"),
-            (whole, tenth) => write!(f, "{whole}.{tenth} s"),
-        }
+/// A time to a tenth of a second, for people.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_millis() + 50) / 100;
+    match tenths % 10 {
+        0 => format!("{} s", tenths / 10),
+        rest => format!("{}.{rest} s", tenths / 10),
     }
 }
 
@@ -395,7 +389,7 @@ impl ClientPeer {
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {
-                self.opening_silent(now, id, waited);
+                self.opening_silent(now);
                 continue;
             }
             self.send_cancel(id, "timed out");

@@ -54,7 +54,7 @@ fn with_tail(error: ClientError, tail: &str) -> ClientError {
     match (error, crate::transport::child::last_lines(tail)) {
         // The end of the connection tells it already.
         (error @ ClientError::Call(CallError::Closed(_)), _) => error,
-        (ClientError::Call(error), Some(stderr)) => ClientError::Start { error, stderr },
+        (ClientError::Call(error), Some(stderr)) => ClientError::Child { error, stderr },
         (error, _) => error,
     }
 }

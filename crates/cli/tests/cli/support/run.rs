@@ -81,11 +81,6 @@ impl Running {
         kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
     }
 
-    /// Stops reading stdout, as a reader that has seen enough does.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Closes stdin and waits for the end.
     pub(crate) fn finish(mut self) -> Run {
         drop(self.stdin.take());
