@@ -107,7 +107,7 @@ impl Fact {
             Value::Url | Value::Sql | Value::Email => 1.0,
             Value::Path(PathKind::Doubtful) => 0.2,
             Value::Path(_) | Value::Time(_) | Value::Glob => 0.8,
-            Value::Expression(e) if e.doubtful => 0.3,
+            Value::Expression(e) if e.doubtful => 0.1,
             Value::Expression(_) => 1.0,
             Value::Quoted | Value::Zone => 0.6,
             Value::Number(quantity) if quantity.unit.is_some() || quantity.half.is_some() => 0.4,
@@ -129,16 +129,16 @@ pub(super) fn extract(text: &Text, now: Option<&ZonedDateTime>) -> Vec<Fact> {
     found.claim(path::urls_and_emails(text));
     found.claim(quote::sql(text, &quoted));
     found.claim(place::zones(text));
-    if let Some(now) = now {
-        found.claim(date::find(text, now));
-    }
-    found.claim(time::find(text));
     let mut formulas: Vec<Fact> = expression::find(text);
     formulas.retain(|formula| found.is_free(&formula.span));
     let mut in_formula = Found::new(text);
     formulas.iter().for_each(|formula| in_formula.take(&formula.span));
     found.claim(path::globs(text, &in_formula));
     found.claim(path::paths(text, &in_formula));
+    if let Some(now) = now {
+        found.claim(date::find(text, now));
+    }
+    found.claim(time::find(text));
     found.claim(place::find(text));
     // A number is also part of its formula: which of them is meant depends on
     // the tool. A formula inside a path or a pattern is none.
@@ -147,6 +147,7 @@ pub(super) fn extract(text: &Text, now: Option<&ZonedDateTime>) -> Vec<Fact> {
     let mut facts = found.facts;
     facts.extend(formulas);
     facts.extend(number::units(text));
+    facts.extend(place::local(text));
     facts.extend(quoted);
     facts.sort_by_key(|fact| (fact.span.start, std::cmp::Reverse(fact.span.end)));
     facts

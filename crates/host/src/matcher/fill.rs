@@ -1,7 +1,9 @@
 //! Filling the arguments of one tool from a question, by its schema.
 
+mod command;
 mod compat;
 mod free;
+mod names;
 mod words;
 mod write;
 
@@ -22,6 +24,10 @@ use super::{Context, Missing, Reason};
 /// the person.
 const PAIRED: usize = 64;
 
+/// From this weight on, a word of the question belongs to the tool and is not
+/// an argument: its name, the start of its description, its parameters.
+const OWN: f64 = 0.4;
+
 /// The arguments found for one tool.
 #[derive(Debug, Default)]
 pub(super) struct Filled {
@@ -33,9 +39,12 @@ pub(super) struct Filled {
     pub(super) covered: Vec<bool>,
     /// The sum of the strengths of the facts used.
     pub(super) strength: f64,
-    /// A parameter took free text that nothing but its place in the question
-    /// marks as its value.
+    /// The same for paths that are not of the kind asked for.
+    pub(super) misfit: f64,
+    /// A parameter took free text.
     pub(super) free_text: bool,
+    /// It was dictated: a command stood before it.
+    pub(super) dictated: bool,
 }
 
 /// Everything a step of filling looks at.
@@ -58,8 +67,8 @@ pub(super) fn fill(task: Task<'_>) -> Filled {
     pair(task, &mut filled);
     gather_lists(task, &mut filled);
     write::local_zone(task, &mut filled);
-    free::names(task, &mut filled);
-    free::text(task, &mut filled);
+    names::fill(task, &mut filled);
+    free::fill(task, &mut filled);
     finish(task, &mut filled);
     filled
 }
@@ -74,12 +83,15 @@ impl Filled {
     }
 
     /// Marks a fact and the tokens in it as used.
-    fn take(&mut self, reading: &Reading, at: usize) {
+    fn take(&mut self, reading: &Reading, at: usize, suits: f64) {
         let Some(fact) = reading.facts.get(at) else { return };
         if let Some(used) = self.used.get_mut(at) {
             *used = true;
         }
-        self.strength += fact.strength();
+        self.strength += fact.strength() * suits.min(1.0);
+        if suits < 0.4 && matches!(fact.value, Value::Path(_)) {
+            self.misfit += fact.strength();
+        }
         self.cover(reading.text.tokens_in(&fact.span));
     }
 
@@ -94,10 +106,10 @@ impl Filled {
         self.covered.get(tokens.clone()).is_some_and(|tokens| !tokens.contains(&false))
     }
 
-    /// What a fact says went into an argument, as that fact or another.
-    pub(super) fn covers_fact(&self, reading: &Reading, fact: &Fact) -> bool {
-        let tokens = reading.text.tokens_in(&fact.span);
-        !tokens.is_empty() && self.covers(&tokens)
+    /// Some of what a fact says went into an argument, as that fact or another:
+    /// the numbers of a formula may be arguments, and the formula none.
+    pub(super) fn covers_some_of(&self, reading: &Reading, fact: &Fact) -> bool {
+        self.is_covered(&reading.text.tokens_in(&fact.span))
     }
 
     fn is_covered(&self, tokens: &Range<usize>) -> bool {
@@ -135,7 +147,7 @@ fn pair(task: Task<'_>, filled: &mut Filled) {
         }
         if let Some(value) = write::value(task, param, fact) {
             filled.put(param, value);
-            filled.take(task.reading, at);
+            filled.take(task.reading, at, compat::role_score(param, fact));
         }
     }
 }
@@ -162,13 +174,15 @@ fn gather_lists(task: Task<'_>, filled: &mut Filled) {
         }
         let mut values = Vec::new();
         for (at, fact) in task.reading.facts.iter().enumerate() {
-            let suits = compat::role_score(task, param, fact) >= 0.5;
+            let suits = compat::role_score(param, fact) >= 0.5;
             if !suits || blocked(task, filled, param, fact) {
                 continue;
             }
             if let Some(value) = write::value(task, param, fact) {
+                // A tool for many things is the second choice for one.
+                let suits = if values.is_empty() { 0.6 } else { 1.0 };
                 values.push(value);
-                filled.take(task.reading, at);
+                filled.take(task.reading, at, suits);
             }
         }
         if !values.is_empty() {

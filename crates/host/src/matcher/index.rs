@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::lexicon::{Kind, Lexicon};
-use super::role::{self, ToolHints};
+use super::role::{self, Role, ToolHints};
 use super::schema::{Param, parameters};
 use super::terms::{Clue, Term, fact_kind, terms_of};
 use super::text::{split_identifier, tokenize};
@@ -15,7 +15,7 @@ mod weight {
     /// The first few words of the description: what the tool does.
     pub(super) const LEAD: f64 = 0.8;
     pub(super) const DESCRIPTION: f64 = 0.4;
-    pub(super) const SERVER: f64 = 0.5;
+    pub(super) const SERVER: f64 = 0.4;
     pub(super) const PARAMETER: f64 = 0.5;
     pub(super) const PARAMETER_DESCRIPTION: f64 = 0.25;
     pub(super) const CHOICE: f64 = 0.7;
@@ -24,6 +24,8 @@ mod weight {
 
 /// How many words of a description are its lead.
 const LEAD_UNITS: usize = 6;
+/// What ends it before: another sentence or clause, which says why or when.
+const ENDS_LEAD: [&str; 8] = ["so", "when", "if", "because", ".", ";", "(", "。"];
 /// How many bytes of a description are read: a longer one says no more about
 /// what the tool is for, and must not crowd the others out.
 const DESCRIPTION_BYTES: usize = 2_000;
@@ -42,7 +44,7 @@ pub(super) struct Tool {
     pub(super) schema_error: Option<String>,
     /// The best weight of each term.
     weights: HashMap<u32, f64>,
-    /// The concepts of actions that change something, in its name.
+    /// The concepts of the actions in its name, when they change something.
     pub(super) changes: Vec<u16>,
     /// The description or a parameter shows powers as `**`.
     pub(super) python: bool,
@@ -94,7 +96,8 @@ impl Postings {
         let python = view.description.contains("**")
             || view.description.contains("Python")
             || params.iter().any(|p| p.description.contains("**"));
-        let changes = changes(view.name);
+        let counts = params.iter().any(|p| matches!(p.role, Role::Number(_) | Role::Expression));
+        let changes = changes(view.name, counts);
         (Tool { params, schema_error, weights, changes, python }, sums)
     }
 
@@ -203,7 +206,9 @@ impl Fields<'_> {
         let tokens = tokenize(start_of(description));
         let mut units = Lexicon::shared().units(&tokens);
         units.retain(|unit| unit.kind != Kind::Stop);
-        let (lead, rest) = units.split_at(LEAD_UNITS.min(units.len()));
+        let clause = tokens.iter().position(|t| ENDS_LEAD.contains(&t.lower.as_str()));
+        let before = units.partition_point(|u| clause.is_none_or(|at| u.tokens.start < at));
+        let (lead, rest) = units.split_at(LEAD_UNITS.min(before).max(1).min(units.len()));
         for (part, weight) in [(lead, weight::LEAD), (rest, weight::DESCRIPTION)] {
             for term in terms_of(&tokens, part) {
                 self.term(term, weight);
@@ -233,8 +238,18 @@ fn hints(view: &ToolView<'_>) -> ToolHints {
         let ids: Vec<_> = names.iter().filter_map(|name| Lexicon::shared().id(name)).collect();
         units.iter().any(|unit| unit.concepts.iter().any(|id| ids.contains(id)))
     };
+    let name = tokenize(&split_identifier(view.name));
+    let name_units = Lexicon::shared().units(&name);
+    let named = |concept: &str| {
+        let id = Lexicon::shared().id(concept);
+        name_units.iter().any(|unit| unit.concepts.iter().any(|own| Some(*own) == id))
+    };
+    let searches = named("search");
     ToolHints {
         files: about(&["file", "folder", "path"]),
+        folder: (named("folder") && !named("file")) || searches || named("list"),
+        one_file: name.iter().any(|t| t.lower == "file") && !named("folder"),
+        searches,
         contents: about(&["text"]) || tokens.iter().any(|t| t.lower == "grep"),
         zones: about(&["timezone"]),
         currency: about(&["currency"]),
@@ -242,17 +257,29 @@ fn hints(view: &ToolView<'_>) -> ToolHints {
     }
 }
 
-/// The concepts of changing actions in a name whose every action changes
-/// something: `write_file`, but not `get_updates`.
-fn changes(name: &str) -> Vec<u16> {
+/// The concepts of the actions in a name that says it changes something:
+/// `write_file`, but not `get_updates`.
+fn changes(name: &str, counts: bool) -> Vec<u16> {
     let tokens = tokenize(&split_identifier(name));
     let lexicon = Lexicon::shared();
     let units = lexicon.units(&tokens);
     let Some(first) = units.iter().find(|unit| unit.kind >= Kind::Weak) else { return Vec::new() };
-    let changing = |id: &&u16| lexicon.kind(**id) == Kind::Change;
-    let harmless = first.concepts.iter().any(|id| lexicon.kind(*id) == Kind::Action);
-    if harmless || first.kind == Kind::Weak {
+    if first.kind == Kind::Weak || units.iter().all(|unit| unit.kind != Kind::Change) {
         return Vec::new();
     }
-    units.iter().flat_map(|unit| unit.concepts.iter().filter(changing)).copied().collect()
+    let id = |name: &str| lexicon.id(name);
+    // `add` may be a sum, for a tool that takes numbers; not for one that adds
+    // to a list.
+    let acts = |concept: &&u16| match lexicon.kind(**concept) {
+        Kind::Change => true,
+        Kind::Action => counts || Some(**concept) != id("add"),
+        _ => false,
+    };
+    let named: Vec<u16> = units.iter().flat_map(|unit| unit.concepts.clone()).collect();
+    // To remember something is to write it where notes are kept.
+    let notes = ["note", "memory", "fact"]
+        .iter()
+        .any(|name| id(name).is_some_and(|concept| named.contains(&concept)));
+    let remember = id("remember").filter(|_| notes);
+    named.iter().filter(acts).copied().chain(remember).collect()
 }

@@ -7,6 +7,8 @@ use super::fill::{Filled, Task, fill};
 use super::index::{Postings, Tool};
 use super::lexicon::Kind;
 use super::reading::{Explained, Reading};
+use super::role::Role;
+use super::terms::Term;
 use super::{Context, Proposal, Proposals};
 
 /// How many of the best-ranked tools are filled and compared.
@@ -14,10 +16,10 @@ const CANDIDATES: usize = 32;
 /// How many proposals are shown.
 const SHOWN: usize = 3;
 /// The least score of a tool that fits at all.
-const FITS: f64 = 0.45;
+const FITS: f64 = 0.34;
 /// What a proposal needs to be run unasked: its score, and its lead.
-const SURE: f64 = 1.0;
-const LEAD: f64 = 0.35;
+const SURE: f64 = 0.6;
+const LEAD: f64 = 0.2;
 
 /// The best proposals for a question.
 pub(super) fn propose(postings: &Postings, question: &str, context: &Context) -> Proposals {
@@ -36,7 +38,7 @@ pub(super) fn propose(postings: &Postings, question: &str, context: &Context) ->
     for (at, proposal) in best.iter_mut().enumerate() {
         let next = scores.get(at + 1).copied().unwrap_or(0.0);
         proposal.margin = proposal.score - next;
-        proposal.confident =
+        proposal.confident &=
             at == 0 && proposal.complete && proposal.score >= SURE && proposal.margin >= LEAD;
     }
     Proposals { best }
@@ -51,28 +53,62 @@ fn candidate(
 ) -> Option<Proposal> {
     let explained = Explained::new(reading, postings, tool);
     let task = Task { reading, tool, explained: &explained, context };
+    if is_unasked_change(task) {
+        return None;
+    }
     let filled = fill(task);
     let score = score(task, &filled);
-    let grounded = explained.topical >= 0.5 || filled.strength >= 0.8;
-    (grounded && score >= FITS).then(|| Proposal {
+    let accounted = is_accounted(task, &filled);
+    (is_grounded(task, &filled) && score >= FITS).then_some(Proposal {
         tool: at,
         complete: filled.missing.is_empty(),
         arguments: filled.arguments,
         missing: filled.missing,
         score,
         margin: 0.0,
-        confident: false,
+        confident: accounted,
     })
+}
+
+/// Something in the question is what the tool is for: enough of its words, or
+/// a fact of the kind it takes.
+fn is_grounded(task: Task<'_>, filled: &Filled) -> bool {
+    let explained = |wanted: fn(Kind) -> bool, least: f64| {
+        let units = task.reading.units.iter().enumerate();
+        units.into_iter().any(|(at, unit)| wanted(unit.kind) && task.explained.unit(at) >= least)
+    };
+    let action = |kind| matches!(kind, Kind::Action | Kind::Change);
+    // A word in passing must not send any words at all to a tool that takes
+    // any words at all.
+    if filled.free_text && filled.strength < 0.3 && !explained(action, 0.6) {
+        return explained(|kind| kind > Kind::Weak, 0.85);
+    }
+    // "Write a poem" is not yet about files.
+    let about = explained(|kind| matches!(kind, Kind::Object | Kind::Plain), 0.4);
+    let complete = filled.missing.is_empty();
+    filled.strength >= 0.7
+        || (task.explained.topical >= 0.5 && (about || complete || filled.strength > 0.0))
+}
+
+/// Every word and fact of the question has its place: nothing was overlooked.
+fn is_accounted(task: Task<'_>, filled: &Filled) -> bool {
+    let spare = task.reading.facts.iter().zip(&filled.used).any(|(fact, used)| {
+        !used
+            && fact.strength() >= 0.2
+            && !matches!(fact.value, Value::Date(_) | Value::LocalZone | Value::Here)
+            && !filled.covers_some_of(task.reading, fact)
+    });
+    !spare && unexplained(task, filled) < 0.3
 }
 
 /// What speaks for a tool less what speaks against it.
 fn score(task: Task<'_>, filled: &Filled) -> f64 {
     let missing = f64::from(u32::try_from(filled.missing.len()).unwrap_or(u32::MAX));
-    task.explained.lexical + 0.6 * filled.strength
-        - 0.45 * missing
+    task.explained.lexical + 0.6 * filled.strength + if filled.dictated { 0.3 } else { 0.0 }
+        - 0.3 * filled.misfit
+        - 0.3 * missing
         - unused(task, filled)
         - unexplained(task, filled)
-        - unasked_change(task)
 }
 
 /// Facts that the tool has no use for: a path, a formula.
@@ -84,8 +120,8 @@ fn unused(task: Task<'_>, filled: &Filled) -> f64 {
         .zip(&filled.used)
         .filter(|(fact, used)| {
             !**used
-                && !filled.covers_fact(reading, fact)
                 && !matches!(fact.value, Value::Date(_) | Value::Quoted)
+                && !filled.covers_some_of(reading, fact)
         })
         .map(|(fact, _)| fact.strength())
         .filter(|strength| *strength >= 0.3)
@@ -95,9 +131,14 @@ fn unused(task: Task<'_>, filled: &Filled) -> f64 {
 
 /// Words that neither the tool nor its arguments account for.
 fn unexplained(task: Task<'_>, filled: &Filled) -> f64 {
-    const EACH: f64 = 0.2;
+    const EACH: f64 = 0.25;
     const MOST: f64 = 1.2;
     let reading = task.reading;
+    // What a missing statement would say is not lost: it is what is asked for.
+    let sql = |name: &str| task.tool.params.iter().any(|p| p.role == Role::Sql && p.name == name);
+    if filled.missing.iter().any(|missing| sql(&missing.name)) {
+        return 0.0;
+    }
     let lost: f64 = reading
         .units
         .iter()
@@ -108,7 +149,7 @@ fn unexplained(task: Task<'_>, filled: &Filled) -> f64 {
                 && !filled.covers(&unit.tokens)
                 && !is_date(task, &unit.tokens)
         })
-        .map(|_| EACH)
+        .map(|(_, unit)| if unit.kind == Kind::Action { 0.5 * EACH } else { EACH })
         .sum();
     lost.min(MOST)
 }
@@ -124,9 +165,8 @@ fn is_date(task: Task<'_>, tokens: &Range<usize>) -> bool {
 
 /// A tool that writes, deletes or sends is not guessed: the question must name
 /// what it does.
-fn unasked_change(task: Task<'_>) -> f64 {
+fn is_unasked_change(task: Task<'_>) -> bool {
     let changes = &task.tool.changes;
-    let asked =
-        task.reading.units.iter().any(|unit| unit.concepts.iter().any(|id| changes.contains(id)));
-    if changes.is_empty() || asked { 0.0 } else { 1.5 }
+    let asks = |(term, _): &(Term, f64)| matches!(term, Term::Concept(id) if changes.contains(id));
+    !changes.is_empty() && !task.reading.clues.iter().any(|clue| clue.terms.iter().any(asks))
 }

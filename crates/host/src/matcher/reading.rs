@@ -7,8 +7,12 @@ use jiff::ZonedDateTime;
 use super::facts::{self, Fact};
 use super::index::{Postings, Tool};
 use super::lexicon::{Kind, Lexicon, Unit};
-use super::terms::{Clue, clues};
+use super::terms::{Clue, Term, clues};
 use super::text::{Text, Token};
+
+/// How many facts of a question are looked at: a text with more of them is no
+/// question that rules can answer, and must not take long.
+const FACTS: usize = 128;
 
 /// A question, read once for all tools.
 #[derive(Debug)]
@@ -22,8 +26,10 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(question: &str, now: Option<&ZonedDateTime>) -> Self {
         let text = Text::new(question);
-        let units = Lexicon::shared().units(&text.tokens);
-        let facts = facts::extract(&text, now);
+        let mut units = Lexicon::shared().units(&text.tokens);
+        ask_memory(&text.tokens, &mut units);
+        let mut facts = facts::extract(&text, now);
+        facts.truncate(FACTS);
         let clues = clues(&text.tokens, &units, &facts);
         Self { text, units, facts, clues }
     }
@@ -48,6 +54,40 @@ impl Reading {
     }
 }
 
+/// "What was the name of my dentist?", "我的车牌号是多少": a question about
+/// something of one's own is one for a memory. A request for advice is not.
+fn ask_memory(tokens: &[Token], units: &mut [Unit]) {
+    const ASKS: [&str; 6] = ["what", "which", "who", "whose", "where", "when"];
+    const BE: [&str; 8] = ["is", "s", "was", "are", "were", "did", "i", "do"];
+    const ASKS_ZH: [&str; 5] = ["什", "哪", "谁", "多", "几"];
+    const ADVICE: [&str; 15] = [
+        "should", "can", "could", "best", "better", "good", "how", "way", "why", "if", "help",
+        "怎", "如", "该", "可",
+    ];
+    let has = |words: &[&str]| tokens.iter().any(|t| words.contains(&t.lower.as_str()));
+    let english = has(&ASKS) && has(&BE) && !has(&ADVICE);
+    let chinese = (has(&ASKS_ZH) || (has(&["知"]) && has(&["吗"]))) && !has(&ADVICE);
+    // "我把车停在哪里了": where one has put something.
+    let left = chinese && has(&["哪"]) && has(&["了"]);
+    let Some(recall) = Lexicon::shared().id("recall") else { return };
+    for unit in units.iter_mut().filter(|unit| unit.kind == Kind::Stop) {
+        let said: String = tokens
+            .get(unit.tokens.clone())
+            .unwrap_or_default()
+            .iter()
+            .map(|t| t.lower.as_str())
+            .collect();
+        if (english && said == "my") || (chinese && said == "我的") || (left && said == "我") {
+            unit.kind = Kind::Action;
+            unit.concepts = vec![recall];
+            return;
+        }
+    }
+}
+
+/// How much a term counts that has counted before.
+const REPEATED: f64 = 0.3;
+
 /// How one tool explains a question.
 #[derive(Debug)]
 pub(super) struct Explained {
@@ -64,7 +104,7 @@ impl Explained {
     pub(super) fn new(reading: &Reading, postings: &Postings, tool: &Tool) -> Self {
         let mut explained =
             Self { units: vec![0.0; reading.units.len()], lexical: 0.0, topical: 0.0 };
-        let mut counted: Vec<(&super::terms::Term, f64)> = Vec::new();
+        let mut counted: Vec<&Term> = Vec::new();
         for clue in &reading.clues {
             let best = clue
                 .terms
@@ -78,14 +118,14 @@ impl Explained {
                     *slot = slot.max(weight);
                 }
             }
-            // The same word said twice explains no more.
-            if counted.iter().any(|(seen, _)| *seen == term) {
-                continue;
+            // What was said in other words before adds less.
+            let again = if counted.contains(&term) { REPEATED } else { 1.0 };
+            if again == 1.0 {
+                counted.push(term);
             }
-            counted.push((term, weight));
-            explained.lexical += clue.weight * weight * postings.rarity(term);
+            explained.lexical += again * clue.weight * weight * postings.rarity(term);
             if clue.kind > Kind::Weak {
-                explained.topical += clue.weight * weight;
+                explained.topical += again * clue.weight * weight;
             }
         }
         explained

@@ -55,6 +55,12 @@ pub(super) enum Side {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ToolHints {
     pub(super) files: bool,
+    /// Its name speaks of folders, or it searches below one.
+    pub(super) folder: bool,
+    /// Its name speaks of one file.
+    pub(super) one_file: bool,
+    /// Its name says that it searches.
+    pub(super) searches: bool,
     pub(super) contents: bool,
     pub(super) zones: bool,
     pub(super) currency: bool,
@@ -97,7 +103,8 @@ fn role_of(param: &Param, hints: ToolHints) -> Role {
     }
     let role = match by_name(&name) {
         Some(Role::Name) => by_description(&description, 4).filter(concrete).unwrap_or(Role::Name),
-        Some(Role::Path | Role::Folder | Role::File) => path_role(&name, &description),
+        Some(Role::Path | Role::Folder | Role::File) => path_role(&name, &description, hints),
+        Some(Role::Text) if hints.searches || says_search(&description) => Role::Query,
         Some(Role::Text | Role::Query) if begins_with_sql(&description) => Role::Sql,
         Some(Role::Query) if by_description(&description, 3) == Some(Role::Expression) => {
             Role::Expression
@@ -155,12 +162,26 @@ fn concrete(role: &Role) -> bool {
     matches!(role, Zone | Place | File | Folder | Url | Email | Date | Time | Currency | Glob | Sql)
 }
 
-fn path_role(name: &[Token], description: &[Token]) -> Role {
+fn path_role(name: &[Token], description: &[Token], hints: ToolHints) -> Role {
     let exact = |tokens: &[Token]| {
         roles_in(tokens).into_iter().find(|role| matches!(role, Role::File | Role::Folder))
     };
     let named = by_name(name).filter(|role| *role != Role::Path);
-    named.or_else(|| exact(description)).unwrap_or(Role::Path)
+    named.or_else(|| exact(description)).unwrap_or(if hints.folder {
+        Role::Folder
+    } else if hints.one_file {
+        Role::File
+    } else {
+        Role::Path
+    })
+}
+
+/// "Text to look for" is searched, not dictated.
+fn says_search(description: &[Token]) -> bool {
+    let start = description.get(..8.min(description.len())).unwrap_or_default();
+    start
+        .iter()
+        .any(|t| ["look", "search", "find", "match", "grep", "contain"].contains(&t.stem.as_str()))
 }
 
 fn begins_with_sql(description: &[Token]) -> bool {

@@ -73,6 +73,12 @@ pub(super) fn terms_of(tokens: &[Token], units: &[Unit]) -> Vec<Term> {
 fn word_clue(tokens: &[Token], units: &[Unit], at: usize, unit: &Unit) -> Clue {
     let weight = match unit.kind {
         Kind::Weak => 0.25,
+        // People say "find" and "look for" to tools of every kind.
+        Kind::Action
+            if Lexicon::shared().id("search").is_some_and(|id| unit.concepts.contains(&id)) =>
+        {
+            0.65
+        }
         Kind::Action => 0.9,
         _ => 1.0,
     };
@@ -120,7 +126,7 @@ fn fact_clues(fact: &Fact) -> Vec<Clue> {
         Value::Url => &[FactKind::Url],
         Value::Email => &[FactKind::Email],
         Value::Sql => &[FactKind::Sql],
-        Value::Expression(_) => &[FactKind::Expression],
+        Value::Expression(e) if !e.doubtful => &[FactKind::Expression],
         Value::Place(Some(_)) => &[FactKind::Place, FactKind::Zone],
         Value::Place(None) => &[FactKind::Place],
         Value::Zone => &[FactKind::Zone],

@@ -34,13 +34,6 @@ pub(super) enum TokenKind {
     Mark,
 }
 
-impl Token {
-    /// It carries meaning: it is not punctuation.
-    pub(super) fn is_term(&self) -> bool {
-        self.kind != TokenKind::Mark
-    }
-}
-
 /// A question in two forms: as written, and normalised.
 #[derive(Debug)]
 pub(super) struct Text {

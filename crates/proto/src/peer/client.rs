@@ -124,7 +124,7 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rpc(error) => error.fmt(f),
-            Self::Timeout(after) => write!(f, "no answer within {} s", after.as_secs_f32()),
+            Self::Timeout(after) => write!(f, "no answer within {}", seconds(*after)),
             Self::Closed(how) => write!(f, "the connection ended: {how}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
             Self::InputRequired => {
@@ -136,6 +136,15 @@ impl fmt::Display for CallError {
 }
 
 impl core::error::Error for CallError {}
+
+/// A time to a tenth of a second, for people.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_millis() + 50) / 100;
+    match tenths % 10 {
+        0 => format!("{} s", tenths / 10),
+        rest => format!("{}.{rest} s", tenths / 10),
+    }
+}
 
 /// How an exchange ended without the response it was opened for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -380,7 +389,7 @@ impl ClientPeer {
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {
-                self.opening_silent(now, id, waited);
+                self.opening_silent(now);
                 continue;
             }
             self.send_cancel(id, "timed out");

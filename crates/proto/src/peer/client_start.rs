@@ -52,8 +52,9 @@ impl ClientPeer {
         }
     }
 
-    pub(super) fn opening_silent(&mut self, now: Duration, _id: u64, waited: Duration) {
-        let error = CallError::Timeout(waited);
+    pub(super) fn opening_silent(&mut self, now: Duration) {
+        let since = self.connect_by.saturating_sub(self.config.connect_timeout);
+        let error = CallError::Timeout(now.saturating_sub(since));
         match self.phase {
             // The answer, should it still come, meets no call.
             Phase::Probing { .. } => self.fall_back(now, error),

@@ -365,18 +365,7 @@ impl<'a> Cursor<'a> {
     /// Moves to the next quote, backslash or control character, or the end.
     #[inline]
     fn plain(&mut self) {
-        let special = |b: u8| b < 0x20 || b == b'"' || b == b'\\';
-        // Whole blocks without a branch inside, which the compiler turns into
-        // vector instructions.
-        while let Some(block) = self.bytes[self.at..].first_chunk::<32>() {
-            if block.iter().fold(false, |any, &b| any | special(b)) {
-                break;
-            }
-            self.at += 32;
-        }
-        while self.bytes.get(self.at).is_some_and(|&b| !special(b)) {
-            self.at += 1;
-        }
+        self.at += plain_len(&self.bytes[self.at..]);
     }
 
     fn escape(&mut self) -> Result<(), JsonError> {
@@ -400,6 +389,29 @@ impl<'a> Cursor<'a> {
     pub(crate) fn bad(&self) -> JsonError {
         JsonError::Syntax(self.at)
     }
+}
+
+/// How many bytes at the start of a string's content stand for themselves:
+/// neither quote nor backslash nor control character.
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = ONES << 7;
+    // The high bit of each byte below `n`, exact up to the first such byte.
+    let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & HIGH;
+    let mut at = 0;
+    while let Some(chunk) = bytes[at..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        let special = below(word, 0x20) | below(quote, 1) | below(backslash, 1);
+        if special != 0 {
+            return at + special.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let special = |b: &&u8| **b >= 0x20 && **b != b'"' && **b != b'\\';
+    at + bytes[at..].iter().take_while(special).count()
 }
 
 /// Calls `found` with the whole member and its value for every place that

@@ -1,6 +1,7 @@
 //! Writing messages: appends to a buffer, no value tree in between.
 
 use super::Id;
+use super::json::plain_len;
 use alloc::vec::Vec;
 
 /// Appends a request; `params` is JSON or empty for none.
@@ -77,20 +78,24 @@ pub fn error_response(
 
 /// Appends text as the inside of a JSON string.
 pub fn push_escaped(out: &mut Vec<u8>, text: &str) {
-    for &byte in text.as_bytes() {
+    let mut rest = text.as_bytes();
+    loop {
+        let (plain, special) = rest.split_at(plain_len(rest));
+        out.extend_from_slice(plain);
+        let Some((&byte, after)) = special.split_first() else { return };
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
             b'\n' => out.extend_from_slice(b"\\n"),
             b'\r' => out.extend_from_slice(b"\\r"),
             b'\t' => out.extend_from_slice(b"\\t"),
-            0..=0x1f => {
+            _ => {
                 const HEX: &[u8; 16] = b"0123456789abcdef";
                 out.extend_from_slice(b"\\u00");
                 out.push(HEX[usize::from(byte >> 4)]);
                 out.push(HEX[usize::from(byte & 15)]);
             }
-            _ => out.push(byte),
         }
+        rest = after;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tools (`server/tools`).
 
 use super::{ContentBlock, RawJson};
+use crate::rpc::push_escaped;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -98,6 +99,35 @@ impl CallToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
+    /// Appends the result as JSON. Writes the same as `Serialize`, and text,
+    /// which most results are, without going through a serializer.
+    ///
+    /// # Errors
+    /// When a block cannot be written, which only a broken [`RawJson`] causes.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let [ContentBlock::Text { text }] = &self.content[..] else {
+            out.extend(serde_json::to_vec(self)?);
+            return Ok(());
+        };
+        out.reserve(text.len() + text.len() / 16 + 64);
+        out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);
+        push_escaped(out, text);
+        out.extend_from_slice(br#""}]"#);
+        if let Some(structured) = &self.structured_content {
+            out.extend_from_slice(br#","structuredContent":"#);
+            out.extend_from_slice(structured.get().as_bytes());
+        }
+        if self.is_error {
+            out.extend_from_slice(br#","isError":true"#);
+        }
+        if let Some(meta) = &self.meta {
+            out.extend_from_slice(br#","_meta":"#);
+            out.extend_from_slice(meta.get().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
     /// A result of these blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
         Self { content, ..Self::default() }
@@ -118,4 +148,25 @@ pub struct ListToolsResult {
     /// Where the next page starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_result_is_written_as_it_serializes() {
+        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_string()).unwrap();
+        let mut full = CallToolResult::error("a \"quoted\"\n line \u{1} 中 \u{7f}");
+        full.structured_content = Some(raw(r#"{"x":[1]}"#));
+        full.meta = Some(raw("{}"));
+        let two =
+            CallToolResult::content(alloc::vec![ContentBlock::text("a"), ContentBlock::text("b")]);
+        for result in [full, two, CallToolResult::text(""), CallToolResult::default()] {
+            let mut out = Vec::new();
+            result.write(&mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&result).unwrap());
+        }
+    }
 }

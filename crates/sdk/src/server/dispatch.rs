@@ -61,7 +61,11 @@ impl Server {
                 .map(|result| {
                     let result =
                         result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
-                    body(&result, result.meta.is_some())
+                    let mut body = Vec::new();
+                    match result.write(&mut body) {
+                        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
+                        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
+                    }
                 })
                 .boxed(),
         )
@@ -126,13 +130,6 @@ pub(super) fn cacheable_body(result: &impl Serialize) -> Vec<u8> {
     }
     let hinted = Hinted { result, ttl_ms: 0, cache_scope: "private" };
     serde_json::to_vec(&hinted).unwrap_or_else(|_| b"{}".to_vec())
-}
-
-fn body(result: &impl Serialize, has_meta: bool) -> Outcome {
-    match serde_json::to_vec(result) {
-        Ok(body) => Outcome::Result { body, has_meta },
-        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
-    }
 }
 
 fn complete(body: Vec<u8>) -> Outcome {

@@ -47,9 +47,9 @@ async fn read_file(
 /// Finds files that contain or mention a text, or whose names have it, in a folder and all
 /// folders below it.
 ///
-/// Answers "Which files here mention MCP?", "Where is the word timeout used?" and "Find all Rust
-/// files" (an empty query with the glob *.rs). Shows the lines with their numbers. Folders named
-/// .git, node_modules and target are skipped.
+/// Use it to find which files mention something, where a word is used, or, with an empty query and
+/// a glob such as *.rs, all files of a kind. Shows the lines with their numbers. Folders named .git,
+/// node_modules and target are skipped.
 #[tool(read_only, title = "Search files")]
 async fn search_files(
     files: State<Arc<Files>>,

@@ -6,8 +6,8 @@ use carrick::{Server, State, ToolError, tool, tools};
 
 /// Tells the current date and time, now, in a time zone or city.
 ///
-/// Answers "What time is it in Tokyo?", "What time is it now?" and "What is today's date?". To
-/// work out another time than now, use convert_time.
+/// Use it for the time now, here or elsewhere, and for today's date. To work out another time than
+/// now, use convert_time.
 #[tool(read_only, title = "Current time")]
 async fn current_time(
     time: State<Time>,
@@ -20,9 +20,8 @@ async fn current_time(
 
 /// Converts a time of day from one time zone or city to another.
 ///
-/// Answers "What time is it in Tokyo when it is 09:00 in Paris?" and "When it is 3pm in New York,
-/// what time is it in London?". Also tells the time difference between the two, and whether
-/// daylight saving time is in force.
+/// Use it to learn what time it is in one place when it is a given time in another. Also tells the
+/// time difference between the two, and whether daylight saving time is in force.
 #[tool(read_only, title = "Convert time between zones")]
 async fn convert_time(
     clock: State<Time>,

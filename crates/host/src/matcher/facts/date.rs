@@ -33,13 +33,16 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
 });
 static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"(?i)(?-u:\b)(?:(?P<which>next|last|this|past|coming)\s+)?(?P<en>monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?-u:\b)|(?P<zh_which>下|上|这|本)?个?(?:周|星期|礼拜)(?P<zh>[一二三四五六日天])",
+        r"(?i)(?-u:\b)(?:(?P<which>next|last|this|past|coming)\s+)?(?P<en>monday|tuesday|wednesday|thursday|friday|saturday|sunday)(?-u:\b)|(?P<zh_which>下|上|这|本)?个?(?:(?:星期|礼拜)(?P<zh>[一二三四五六日天])|周(?P<zh_short>[一二三四五六日]))",
     )
 });
 
+/// A pattern, and what reads its matches.
+type Reader<'a> = (&'a Regex, fn(&Captures<'_>, Date) -> Option<Date>);
+
 /// Finds the dates that a question names, the surest reading first.
 pub(super) fn find(text: &Text, now: &ZonedDateTime) -> Vec<Fact> {
-    let readers: [(&Regex, fn(&Captures<'_>, Date) -> Option<Date>); 5] = [
+    let readers: [Reader<'_>; 5] = [
         (&ISO, iso),
         (&ENGLISH, english),
         (&CHINESE, chinese),
@@ -98,7 +101,7 @@ fn weekday(found: &Captures<'_>, today: Date) -> Option<Date> {
     let day = match (found.name("en"), found.name("zh")) {
         (Some(en), _) => weekday_named(&en.as_str().to_ascii_lowercase())?,
         (None, Some(zh)) => weekday_named(zh.as_str())?,
-        (None, None) => return None,
+        (None, None) => weekday_named(found.name("zh_short")?.as_str())?,
     };
     let ahead = i64::from(today.weekday().until(day));
     let which = found.name("which").or_else(|| found.name("zh_which")).map(|m| m.as_str());

@@ -16,10 +16,10 @@ static SIZE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)(?-u:\b)(?P<w>\d{1,6})\s*(?:px|pixels?|像素)?\s*(?:x|×|\*|by|乘以|乘)\s*(?P<h>\d{1,6})\s*(?P<unit>px|pixels?|像素)?(?-u:\b|)",
     )
 });
-/// "the coming week", "下周", "a fortnight".
+/// "the coming week", "下周", "a fortnight", "half an hour".
 static WEEK: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r"(?i)(?-u:\b)(?:(?:coming|next|following|this|a|one|whole|the) (?:whole |entire |full )?(?P<one>week)|(?P<two>fortnight)|(?P<couple>couple of days))(?-u:\b)|未来一?周|接下来一?周|这一周|一周|一个?星期|一个?礼拜|下周|下星期|本周|这周|(?P<zh_two>两周|两个?星期)",
+        r"(?i)(?-u:\b)(?:(?:coming|next|following|this|a|one|whole|the) (?:whole |entire |full )?(?P<one>week)|(?P<two>fortnight)|(?P<couple>couple of days))(?-u:\b)|(?P<half>half an hour|半个?小时)|(?-u:\b)(?P<hour>an hour|one hour)(?-u:\b)|未来一?周|接下来一?周|这一周|一周|一个?星期|一个?礼拜|下周|下星期|本周|这周|(?P<zh_two>两周|两个?星期)",
     )
 });
 /// English numerals up to a hundred.
@@ -153,6 +153,10 @@ fn weeks(text: &Text) -> Vec<Fact> {
             let whole = found.get(0)?;
             let (value, unit) = if found.name("couple").is_some() {
                 (2.0, "day")
+            } else if found.name("half").is_some() {
+                (30.0, "minute")
+            } else if found.name("hour").is_some() {
+                (1.0, "hour")
             } else if found.name("two").or_else(|| found.name("zh_two")).is_some() {
                 (2.0, "week")
             } else {

@@ -1,6 +1,6 @@
 //! URLs, e-mail addresses, paths and patterns for file names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -30,12 +30,8 @@ static RELATIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// A name with an extension; whether that is one is looked up.
 static NAME: LazyLock<Regex> =
     LazyLock::new(|| constant(r"(?:[A-Za-z0-9_@+-]+|\p{Han}+)?(?:\.[A-Za-z0-9_+-]+)+"));
-/// Files that are known by their whole name.
-static WELL_KNOWN: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"(?-u:\b)(?:README|LICENSE|CHANGELOG|CONTRIBUTING|Makefile|Dockerfile|Gemfile|Procfile|Jenkinsfile|Vagrantfile)(?-u:\b)",
-    )
-});
+/// A word that may be the whole name of a file; whether it is one is looked up.
+static WORD: LazyLock<Regex> = LazyLock::new(|| constant(r"(?-u:\b)[A-Z][A-Za-z]{3,}(?-u:\b)"));
 /// "the src folder", "目录 src", "a folder called backup".
 static CALLED: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -52,7 +48,7 @@ static PATTERN: LazyLock<Regex> =
 /// "files ending in .log", "names starting with test_", "文件名包含 foo".
 static SHAPED: LazyLock<Regex> = LazyLock::new(|| {
     constant(
-        r#"(?i)(?-u:\b)(?P<end>end(?:s|ing)? (?:in|with)|with (?:the )?(?:file )?(?:extension|suffix)|以\s*(?P<zh_end>[\w.-]+?)\s*(?:为后缀|结尾)|扩展名[为是]|后缀[为是]?)\s*["'`]?(?P<end_word>[A-Za-z0-9_.-]*)|(?-u:\b)(?P<start>(?:start|begin)(?:s|ning|ing)? with|以\s*(?P<zh_start>[\w.-]+?)\s*(?:开头|打头))\s*["'`]?(?P<start_word>[A-Za-z0-9_.-]*)|(?:(?-u:\b)(?:whose|with a|with the) (?:file ?)?names? (?:that )?(?:contain(?:s|ing)?|includ(?:es|ing)|has)|文件名(?:中|里)?(?:包含|含有|带有|带|含)|名字(?:中|里)?(?:包含|含有|带有|带|含))\s*["'`]?(?P<part_word>[A-Za-z0-9_.-]+)"#,
+        r#"(?i)(?P<end>(?-u:\b)end(?:s|ing)? (?:in|with)|(?-u:\b)with (?:the )?(?:file )?(?:extension|suffix)|以\s*(?P<zh_end>[\w.-]+?)\s*(?:为后缀|结尾)|扩展名[为是]|后缀[为是]?)\s*["'`]?(?P<end_word>[A-Za-z0-9_.-]*)|(?P<start>(?-u:\b)(?:start|begin)(?:s|ning|ing)? with|以\s*(?P<zh_start>[\w.-]+?)\s*(?:开头|打头))\s*["'`]?(?P<start_word>[A-Za-z0-9_.-]*)|(?:(?-u:\b)(?:whose|with a|with the) (?:file ?)?names? (?:that )?(?:contain(?:s|ing)?|includ(?:es|ing)|has)|文件名(?:中|里)?(?:包含|含有|带有|带|含)|名字(?:中|里)?(?:包含|含有|带有|带|含))\s*["'`]?(?P<part_word>[A-Za-z0-9_.-]+)"#,
     )
 });
 /// "PDF files", ".log files", "所有 csv 文件".
@@ -74,6 +70,9 @@ static FILE_TYPES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new
     }
     types
 });
+
+static FILE_NAMES: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| data_lines(include_str!("../data/filenames.txt")).flat_map(items).collect());
 
 /// Finds URLs and e-mail addresses.
 pub(super) fn urls_and_emails(text: &Text) -> Vec<Fact> {
@@ -124,13 +123,21 @@ fn shaped(found: &Captures<'_>) -> Option<Fact> {
 /// One file is not a pattern: "the PDF file report.pdf" names a file.
 fn typed(found: &Captures<'_>, text: &Text) -> Option<Fact> {
     let whole = found.get(0)?;
-    let word = found.name("word")?.as_str().trim_start_matches('.').to_ascii_lowercase();
-    let extension = FILE_TYPES.get(word.as_str())?;
+    let written = found.name("word")?.as_str();
+    let word = written.trim_start_matches('.').to_ascii_lowercase();
+    // A word with its dot is an extension, known or not.
+    let extension = match FILE_TYPES.get(word.as_str()) {
+        Some(extension) => extension,
+        None if written.starts_with('.') => word.as_str(),
+        None => return None,
+    };
     let noun = found.name("noun")?.as_str();
-    let before = text.normal.get(..whole.start())?.trim_end();
-    if before.chars().next_back().is_some_and(|c| c == '.' || c == '/') {
+    let before = text.normal.get(..whole.start())?;
+    let glued = |c: char| (c.is_alphanumeric() && !is_cjk(c)) || "./_-".contains(c);
+    if before.chars().next_back().is_some_and(glued) {
         return None;
     }
+    let before = before.trim_end();
     let many = if noun.eq_ignore_ascii_case("file") {
         ["every", "any", "all", "each"].iter().any(|w| ends_with_word(before, w))
     } else if noun.chars().any(is_cjk) {
@@ -157,8 +164,11 @@ pub(super) fn paths(text: &Text, formulas: &Found) -> Vec<Fact> {
         let lone = written == "~" || written == "/";
         let after = normal.get(span.start + written.len()..)?.chars().next();
         let open = after.is_none_or(|c| c.is_whitespace() || "?.!,".contains(c) || is_cjk(c));
-        (!glued && !written.is_empty() && (!lone || open))
-            .then(|| (span.start..span.start + written.len(), kind_of(written)))
+        (!glued && !written.is_empty() && (!lone || open)).then(|| {
+            let end = span.start + written.len();
+            let end = end + last_part_in_han(normal, end);
+            (span.start..end, kind_of(normal.get(span.start..end).unwrap_or(written)))
+        })
     });
     facts.extend(all(&RELATIVE, text, |span| {
         let written = trim_sentence(normal.get(span.clone())?);
@@ -178,7 +188,14 @@ pub(super) fn paths(text: &Text, formulas: &Found) -> Vec<Fact> {
         let file = has_extension(written) || is_dotfile(written);
         file.then(|| (span.start..span.start + written.len(), Value::Path(PathKind::File)))
     }));
-    facts.extend(all(&WELL_KNOWN, text, |span| Some((span, Value::Path(PathKind::File)))));
+    facts.extend(all(&WORD, text, |span| {
+        // `TODO:` is a word in a text.
+        if normal.get(span.end..)?.starts_with(':') {
+            return None;
+        }
+        let known = FILE_NAMES.contains(normal.get(span.clone())?);
+        known.then_some((span, Value::Path(PathKind::File)))
+    }));
     facts.retain(|fact| formulas.is_free(&fact.span));
     facts.extend(
         captures(&HERE, text)
@@ -246,15 +263,28 @@ fn kind_of(path: &str) -> Value {
     })
 }
 
-/// Its last part ends in a known extension.
+/// How long the last part of a path is that is written in Chinese and ends
+/// where the word ends: without a space it would be part of the sentence.
+fn last_part_in_han(text: &str, at: usize) -> usize {
+    let Some((before, rest)) = text.split_at_checked(at) else { return 0 };
+    let len = rest.find(|c: char| !is_cjk(c)).unwrap_or(rest.len());
+    let closed = rest
+        .get(len..)
+        .is_some_and(|r| r.chars().next().is_none_or(|c| c.is_whitespace() || ",.?!;".contains(c)));
+    if before.ends_with('/') && closed { len } else { 0 }
+}
+
+/// Its last part ends in a known extension, or is a known name below a folder.
 pub(super) fn has_extension(path: &str) -> bool {
     let last = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    last.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty() && {
-            let lower = extension.to_ascii_lowercase();
-            FILE_TYPES.get(lower.as_str()).is_some_and(|known| *known == lower)
-        }
-    })
+    let whole = FILE_NAMES.contains(last) && last != path;
+    whole
+        || last.rsplit_once('.').is_some_and(|(stem, extension)| {
+            !stem.is_empty() && {
+                let lower = extension.to_ascii_lowercase();
+                FILE_TYPES.get(lower.as_str()).is_some_and(|known| *known == lower)
+            }
+        })
 }
 
 fn is_dotfile(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Place names and time zones.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -72,7 +72,7 @@ impl Places {
         let mut places =
             Self { entries: Vec::new(), phrases: Phrases::new(), zones: HashMap::new() };
         let (mut never, mut capital) = (Vec::new(), Vec::new());
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         for line in data_lines(data) {
             let Some((zone, names)) = line.split_once(':') else { continue };
             match zone {
@@ -99,10 +99,10 @@ impl Places {
     }
 
     /// The first line that has a name decides its zone.
-    fn insert(&mut self, name: &str, zone: &str, capital: &[&str], seen: &mut HashMap<String, ()>) {
+    fn insert(&mut self, name: &str, zone: &str, capital: &[&str], seen: &mut HashSet<String>) {
         let key: Vec<String> = tokenize(name).into_iter().map(|t| t.lower).collect();
         let key = key.join(" ");
-        if seen.insert(key.clone(), ()).is_some() {
+        if !seen.insert(key.clone()) {
             return;
         }
         let letters = || name.chars().filter(|c| c.is_alphabetic());
@@ -151,7 +151,7 @@ fn offset_zone(found: &regex::Captures<'_>) -> Option<String> {
     }
 }
 
-/// Finds places by name, and words for the place one is in.
+/// Finds places by name.
 pub(super) fn find(text: &Text) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut at = 0;
@@ -164,10 +164,12 @@ pub(super) fn find(text: &Text) -> Vec<Fact> {
         facts.push(Fact::new(text, span, value));
         at += len;
     }
-    facts.extend(
-        LOCAL.find_iter(&text.normal).map(|m| Fact::new(text, m.range(), Value::LocalZone)),
-    );
     facts
+}
+
+/// Finds words for the place one is in. "Here" may also be a folder.
+pub(super) fn local(text: &Text) -> Vec<Fact> {
+    LOCAL.find_iter(&text.normal).map(|m| Fact::new(text, m.range(), Value::LocalZone)).collect()
 }
 
 fn place_at(text: &Text, at: usize) -> Option<(Range<usize>, usize, &'static Entry)> {

@@ -155,6 +155,8 @@ fn paths_stand_free_of_the_sentence() {
         ("print .gitignore", ".gitignore"),
         ("ls ../other", "../other"),
         ("把 photo.png 缩放", "photo.png"),
+        ("/home/anna/音乐 目录里都有什么", "/home/anna/音乐"),
+        ("the text of logs/today.log", "logs/today.log"),
     ] {
         assert_eq!(paths(question), [path], "{question}");
     }
@@ -174,6 +176,8 @@ fn patterns_are_written_or_told_in_words() {
         ("Python scripts in src", "*.py"),
         ("在 /data 下查找所有 csv 文件", "*.csv"),
         ("files ending in .bak", "*.bak"),
+        ("所有以 .sh 结尾的文件", "*.sh"),
+        ("/usr 下有没有 .so 文件?", "*.so"),
         ("files whose name contains invoice", "*invoice*"),
         ("files starting with test_", "test_*"),
         ("src/**/*.rs", "src/**/*.rs"),
@@ -197,6 +201,8 @@ fn numbers_carry_their_units() {
         ("it costs $30", (30.0, "usd")),
         ("-5 degrees", (-5.0, "degree")),
         ("level 3", (3.0, "")),
+        ("half an hour", (30.0, "minute")),
+        ("an hour", (1.0, "hour")),
         ("3 in Paris", (3.0, "")),
     ] {
         assert_eq!(numbers(question), [number], "{question}");
@@ -227,9 +233,11 @@ fn formulas_are_written_or_told_in_words() {
         ("144的平方根", "sqrt(144)"),
         ("subtract 3 from 10", "10 - 3"),
         ("add 3 and 5", "3 + 5"),
+        ("add 19, 23 and 42", "19 + 23 + 42"),
         ("3和5的和", "3 + 5"),
         ("12 squared plus 5", "12^2 + 5"),
         ("seven times eight", "7 * 8"),
+        ("200减去58再除以2等于几", "(200 - 58) / 2"),
         ("2*(3+4)", "2*(3+4)"),
         ("（3+5）×2", "(3 + 5) * 2"),
         ("1,000 divided by 8", "1000 / 8"),

@@ -37,9 +37,12 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A pattern, and what reads its matches.
+type Reader<'a> = (&'a Regex, fn(&Captures<'_>) -> Option<civil::Time>);
+
 /// Finds the times of day that a question names, the surest reading first.
 pub(super) fn find(text: &Text) -> Vec<Fact> {
-    let readers: [(&Regex, fn(&Captures<'_>) -> Option<civil::Time>); 5] = [
+    let readers: [Reader<'_>; 5] = [
         (&CLOCK, clock),
         (&HALF_DAY, clock),
         (&CHINESE, chinese),

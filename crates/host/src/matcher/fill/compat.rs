@@ -20,7 +20,7 @@ pub(super) fn score(
     at: usize,
 ) -> f64 {
     let Some(fact) = task.reading.facts.get(at) else { return 0.0 };
-    let base = role_score(task, param, fact);
+    let base = role_score(param, fact);
     if base <= 0.0 {
         return 0.0;
     }
@@ -34,6 +34,12 @@ pub(super) fn score(
     {
         return 0.0;
     }
+    // Quoted text is for the parameter that takes text, where there is one.
+    let dictated = |p: &&Param| matches!(p.role, Role::Text | Role::Query) && p.choices.is_empty();
+    if fact.value == Value::Quoted && beside < 0.3 && task.tool.params.iter().any(|p| dictated(&p))
+    {
+        return 0.0;
+    }
     let side = match (param.side, side(task, fact)) {
         (Some(wanted), Some(found)) if wanted == found => 0.5,
         (Some(_), Some(_)) => -0.3,
@@ -44,7 +50,7 @@ pub(super) fn score(
 }
 
 /// How well a value suits a role, by itself.
-pub(super) fn role_score(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
+pub(super) fn role_score(param: &Param, fact: &Fact) -> f64 {
     if !param.choices.is_empty() || param.shape == Shape::Bool {
         return 0.0;
     }
@@ -67,15 +73,13 @@ pub(super) fn role_score(task: Task<'_>, param: &Param, fact: &Fact) -> f64 {
         (Role::Folder | Role::File | Role::Path, value) => path_score(param.role, value, fact),
         (Role::Currency, Value::Unit(unit)) if Units::shared().is_currency(*unit) => 1.0,
         (Role::Unit, Value::Unit(unit)) if !Units::shared().is_currency(*unit) => 1.0,
-        (Role::Number(unit), Value::Number(quantity)) => {
-            if accepts(param, converted(*quantity, unit)) {
-                number_score(param, unit, *quantity)
-            } else {
-                0.0
-            }
+        (Role::Number(unit), Value::Number(quantity))
+            if accepts(param, converted(*quantity, unit)) =>
+        {
+            number_score(param, unit, *quantity)
         }
         (Role::Name | Role::Open, Value::Quoted) => 0.7,
-        (Role::Name, Value::Path(PathKind::Doubtful)) if is_repository(task, param) => 0.6,
+        (Role::Name, Value::Path(PathKind::Doubtful)) if is_repository(param) => 0.6,
         _ => 0.0,
     }
 }
@@ -90,10 +94,13 @@ fn path_score(role: Role, value: &Value, fact: &Fact) -> f64 {
         (_, Value::Path(PathKind::Doubtful)) => 0.45,
         (Role::Folder, Value::Path(_)) => 0.35,
         (Role::File, Value::Path(_)) => 0.3,
-        (_, Value::Quoted) if fact.text.contains(['/', '\\', '.']) => 0.4,
-        (_, Value::Quoted) => 0.2,
+        (_, Value::Quoted) if is_one_path(&fact.text) => 0.4,
         _ => 0.0,
     }
+}
+
+fn is_one_path(quoted: &str) -> bool {
+    !quoted.contains(char::is_whitespace) && quoted.contains(['/', '\\', '.'])
 }
 
 fn number_score(param: &Param, unit: Option<u16>, quantity: Quantity) -> f64 {
@@ -167,7 +174,7 @@ fn is_hour(quantity: Quantity) -> bool {
 }
 
 /// `owner/name` names a repository.
-fn is_repository(_: Task<'_>, param: &Param) -> bool {
+fn is_repository(param: &Param) -> bool {
     tokenize(&split_identifier(&param.name))
         .iter()
         .any(|t| t.stem == "repo" || t.stem == "repositori")
@@ -199,7 +206,17 @@ fn side(task: Task<'_>, fact: &Fact) -> Option<Side> {
         }
         _ => {}
     }
-    if zone { zone_side(task, fact) } else { None }
+    if zone {
+        return zone_side(task, fact);
+    }
+    // The unit beside the number is the one to convert from.
+    let numbered =
+        |other: &Fact| matches!(other.value, Value::Number(_)) && other.overlaps(&fact.span);
+    match fact.value {
+        Value::Unit(_) if task.reading.facts.iter().any(numbered) => Some(Side::From),
+        Value::Unit(_) => Some(Side::To),
+        _ => None,
+    }
 }
 
 /// The zone named nearest to the time is the one the time is told in.
@@ -231,7 +248,7 @@ fn distance(task: Task<'_>, a: &Fact, b: &Fact) -> usize {
 fn order(task: Task<'_>, params: &[&Param], row: usize, param: &Param, at: usize) -> f64 {
     let peers = params.iter().take(row).filter(|p| p.role == param.role && !p.list).count();
     let facts = task.reading.facts.iter().take(at);
-    let ahead = facts.filter(|fact| role_score(task, param, fact) > 0.0).count();
+    let ahead = facts.filter(|fact| role_score(param, fact) > 0.0).count();
     let steps = u32::try_from(peers.abs_diff(ahead)).unwrap_or(u32::MAX);
     (f64::from(steps) * 0.02).min(0.1)
 }

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value as Json;
 
-use super::super::facts::Fact;
+use super::super::facts::units::Units;
+use super::super::facts::{Fact, Value};
 use super::super::lexicon::{ConceptId, Kind, Lexicon};
 use super::super::phrases::{data_lines, items};
 use super::super::schema::{Param, Shape};
@@ -69,8 +70,7 @@ fn choice(task: Task<'_>, filled: &mut Filled, param: &Param) {
     }
 }
 
-/// Where the question names a value: by the same words, or by a word of the
-/// same meaning.
+/// Where the question names a value: by the same words, or as the same unit.
 fn named_at(task: Task<'_>, value: &str) -> Option<std::ops::Range<usize>> {
     let words = tokenize(value);
     let tokens = &task.reading.text.tokens;
@@ -82,15 +82,12 @@ fn named_at(task: Task<'_>, value: &str) -> Option<std::ops::Range<usize>> {
     if let Some(at) = tokens.windows(len).position(same) {
         return Some(at..at + len);
     }
-    let concepts = concepts(value);
-    let unit = task.reading.units.iter().find(|unit| {
-        unit.kind > Kind::Plain && unit.concepts.iter().any(|id| concepts.contains(id))
-    })?;
-    // Two words of one broad meaning are not the same value; units are.
-    let exact = super::super::facts::units::Units::shared();
-    let wanted = exact.named(&words, 0)?.0;
-    let said = exact.named(tokens, unit.tokens.start)?.0;
-    (wanted == said).then(|| unit.tokens.clone())
+    // Words of one broad meaning are not the same value; names of a unit are.
+    let (wanted, _) = Units::shared().named(&words, 0)?;
+    task.reading.facts.iter().find_map(|fact| match fact.value {
+        Value::Unit(said) if said == wanted => Some(task.reading.text.tokens_in(&fact.span)),
+        _ => None,
+    })
 }
 
 /// "recursively" sets `recursive`; "without", "no" and "not" before it clear it.

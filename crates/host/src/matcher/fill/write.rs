@@ -37,9 +37,8 @@ pub(super) fn value(task: Task<'_>, param: &Param, fact: &Fact) -> Option<Json> 
             accepted(param, [zone.to_owned()])
         }
         (Value::Expression(formula), _) => {
-            let plain = !fact.text.contains('^') && !fact.text.contains("**");
-            let stars = if task.tool.python { Style::Stars } else { Style::Caret };
-            let text = if plain { fact.text.clone() } else { formula.write(stars) };
+            let stars = task.tool.python && fact.text.contains('^');
+            let text = if stars { formula.write(Style::Stars) } else { fact.text.clone() };
             accepted(param, [text])
         }
         (Value::Unit(unit), Role::Currency) => {
@@ -66,7 +65,7 @@ pub(super) fn local_zone(task: Task<'_>, filled: &mut Filled) {
     }
     if let Some(zone) = value(task, param, fact) {
         filled.put(param, zone);
-        filled.take(task.reading, at);
+        filled.take(task.reading, at, 1.0);
     }
 }
 

@@ -11,8 +11,9 @@ use std::fmt;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Search {
-    /// The text to look for in the lines of files and in their names. May be empty when a glob is
-    /// given: then all files that the glob matches are found
+    /// The text to look for in the lines of files and in their names. Left out or empty: with a
+    /// glob, all files that the glob matches are found
+    #[serde(default)]
     pub query: String,
     /// Only files whose name matches this pattern, such as *.rs, or whose path does if the
     /// pattern has a slash, such as src/**/*.rs
