@@ -1,6 +1,7 @@
 //! The client's half of a connection, for both lifecycles.
 
 use super::Lane;
+use super::client_start::SilentProbe;
 use crate::method::Method;
 use crate::revision::{Part, Revision, translate};
 use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
@@ -256,7 +257,7 @@ pub(super) struct Pending {
 pub(super) enum Phase {
     Idle,
     Probing { id: u64, retried: bool },
-    Initializing { id: u64 },
+    Initializing { id: u64, retried: bool },
     Ready,
     Closed,
 }
@@ -266,6 +267,7 @@ pub struct ClientPeer {
     pub(super) config: ClientConfig,
     pub(super) phase: Phase,
     pub(super) revision: Revision,
+    pub(super) silent_probe: Option<SilentProbe>,
     pub(super) next_id: u64,
     pub(super) pending: BTreeMap<u64, Pending>,
     /// No deadline is earlier than this.
@@ -281,6 +283,7 @@ impl ClientPeer {
             config,
             phase: Phase::Idle,
             revision: Revision::NEWEST,
+            silent_probe: None,
             next_id: 1,
             pending: BTreeMap::new(),
             wake: None,
@@ -427,6 +430,9 @@ impl ClientPeer {
             _ => None,
         };
         let Some((id, call)) = id.and_then(|id| Some((id, self.pending.remove(&id)?))) else {
+            if id.is_some() && id == self.silent_probe.as_ref().map(|probe| probe.id) {
+                return self.probe_answered_late(&message);
+            }
             // An answer to a call that was cancelled or timed out, or an error
             // that names no request.
             let what = format!("an answer to no call: {}", brief(message.body_bytes()));
@@ -435,7 +441,7 @@ impl ClientPeer {
         };
         let result = match message.kind() {
             Kind::Error => Err(CallError::Rpc(read_error(message.body_bytes()))),
-            _ => self.result(call.method, &message),
+            _ => self.result(call.method, self.revision, &message),
         };
         if self.is_opening(id) {
             return self.opening_answered(now, result);
@@ -443,8 +449,13 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Resolved(id, result));
     }
 
-    /// The result in the newest shape.
-    fn result(&self, method: Method, message: &Message) -> Result<Json, CallError> {
+    /// The result, which came in the shape of `revision`, in the newest one.
+    pub(super) fn result(
+        &self,
+        method: Method,
+        revision: Revision,
+        message: &Message,
+    ) -> Result<Json, CallError> {
         let kind = message.text(Field::ResultType);
         match kind.as_deref() {
             None if message.field(Field::ResultType).is_some() => {
@@ -460,7 +471,7 @@ impl ClientPeer {
         let Some(body) = body else {
             return Err(CallError::Protocol("the result is not an object".into()));
         };
-        translate(body, Part::Result(method), self.revision, Revision::NEWEST)
+        translate(body, Part::Result(method), revision, Revision::NEWEST)
             .map(|(json, _)| json)
             .map_err(|e| CallError::Protocol(e.to_string()))
     }
