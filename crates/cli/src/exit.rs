@@ -1,5 +1,6 @@
 //! How a command ends: its exit code, and an error that says what to do next.
 
+use crate::print;
 use carrick_host::registry::{ServerError, ServerErrorKind};
 use serde_json::json;
 use std::fmt::Display;
@@ -56,9 +57,9 @@ impl Failure {
 
     /// Says it on stderr.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.message);
+        print::say(format_args!("error: {}", self.message));
         for hint in &self.hints {
-            eprintln!("hint: {hint}");
+            print::say(format_args!("hint: {hint}"));
         }
         self.code.into()
     }
@@ -69,7 +70,8 @@ impl Failure {
         if let Some(server) = &self.server {
             event["server"] = json!(server);
         }
-        println!("{event}");
+        // That it cannot be written changes nothing about what went wrong.
+        let _ = print::json(&event);
         self.report()
     }
 }

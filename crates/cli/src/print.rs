@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use carrick_host::permission::visible;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 /// Prints one object as a line of JSON.
@@ -13,13 +14,23 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Prints a line as it is.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    bytes(format!("{text}\n").as_bytes())
+}
+
+/// Prints bytes as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     match written {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| Failure::failed(format!("cannot write: {error}"))),
     }
+}
+
+/// Says something on stderr. That nobody reads it is no reason to stop.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Prints text that a server or a model wrote: byte for byte into a file or a

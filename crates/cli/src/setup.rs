@@ -10,7 +10,7 @@ pub(crate) use trusting::{review, store};
 use crate::args::Arguments;
 use crate::environment;
 use crate::exit::Failure;
-use crate::print::shown;
+use crate::print::{say, shown};
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
@@ -42,7 +42,7 @@ impl Setup {
         let mut config =
             Config::resolve(&files, &approved, &environment::raw_variable, &places.current);
         for warning in &config.warnings {
-            eprintln!("warning: {}", shown(&warning.to_string()));
+            say(format_args!("warning: {}", shown(&warning.to_string())));
         }
         if files.is_empty() {
             let builtin = builtin_servers(&places.current);

@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Ask, DialectArg};
 use crate::environment;
 use crate::exit::{Code, Failure};
-use crate::frontend::frontend;
+use crate::frontend::{frontend, observer};
 use crate::print;
 use crate::setup::Setup;
 use carrick_host::config::Limits;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 /// Answers a question.
 pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
     let question = question(ask)?;
-    let setup = Setup::new(arguments, None)?;
-    let selection = choose(ask, &setup).await?;
     let frontend = frontend(arguments.json, &ask.permission);
+    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
+    let selection = choose(ask, &setup).await?;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         frontend.event(&Event::Error {
@@ -60,12 +60,12 @@ async fn answer(
             by_model(&turn, model, question).await
         }
         _ => {
-            eprintln!(
+            print::say(format_args!(
                 "no language model is in use ({}): the built-in matcher looks for a tool that \
                  fits. To use a model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or \
                  name one with --model.",
                 selection.reason
-            );
+            ));
             by_matcher(setup, catalog, frontend, question).await
         }
     }

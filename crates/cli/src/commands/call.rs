@@ -28,7 +28,7 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
     let progress: carrick::client::ProgressHandler = Arc::new(|progress| {
         let total = progress.total.map(|total| format!("/{total}")).unwrap_or_default();
         let message = progress.message.as_deref().map(visible).unwrap_or_default();
-        eprintln!("   {}{total} {message}", progress.progress);
+        print::say(format_args!("   {}{total} {message}", progress.progress));
     });
     let result = setup.registry.call(&call.server, &call.tool, &json, Some(progress)).await?;
     let received = Received::of_call(result.as_bytes())

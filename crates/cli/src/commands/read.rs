@@ -5,7 +5,6 @@ use crate::exit::Failure;
 use crate::print;
 use crate::setup::Setup;
 use carrick::types::ReadResourceResult;
-use std::io::Write;
 use std::process::ExitCode;
 
 /// Reads one resource.
@@ -36,10 +35,11 @@ fn write_binary(blob: &str) -> Result<(), Failure> {
     let bytes = carrick_host::turn::decode_base64(blob)
         .map_err(|error| Failure::failed(format!("the resource is not base64: {error}")))?;
     if std::io::stdout().is_terminal() {
-        eprintln!("{} bytes of binary data: send stdout into a file to have them", bytes.len());
+        let length = bytes.len();
+        print::say(format_args!(
+            "{length} bytes of binary data: send stdout into a file to have them"
+        ));
         return Ok(());
     }
-    std::io::stdout()
-        .write_all(&bytes)
-        .map_err(|error| Failure::failed(format!("cannot write: {error}")))
+    print::bytes(&bytes)
 }

@@ -2,7 +2,7 @@
 
 use super::{Approver, question};
 use crate::environment::colours;
-use crate::print::shown;
+use crate::print::{say, shown};
 use carrick_host::permission::visible;
 use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
 use futures_util::future::BoxFuture;
@@ -34,16 +34,17 @@ impl Terminal {
     fn say(&self, colour: &str, text: &str) {
         self.end_line();
         if self.colours {
-            eprintln!("\x1b[{colour}m{text}\x1b[0m");
+            say(format_args!("\x1b[{colour}m{text}\x1b[0m"));
         } else {
-            eprintln!("{text}");
+            say(text);
         }
     }
 
     fn end_line(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut state.in_line) {
-            println!();
+            // A reader that has gone away loses the text, not the turn.
+            let _ = writeln!(std::io::stdout().lock());
         }
     }
 

@@ -4,6 +4,7 @@ use crate::args::Arguments;
 use crate::environment;
 use crate::exit::{Code, Failure};
 use crate::frontend::question;
+use crate::print::say;
 use carrick_host::config::{ConfigFile, ContentHash};
 use carrick_host::trust::{Review, TrustStatus, TrustStore};
 
@@ -33,7 +34,7 @@ pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<Trust
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
             None => {
-                eprintln!("{text}");
+                say(&text);
                 return Err(refused(file));
             }
         }

@@ -52,9 +52,9 @@ impl Client {
 /// Adds what the server wrote to stderr to an error that lacks it.
 fn with_tail(error: ClientError, tail: &str) -> ClientError {
     match (error, crate::transport::child::last_lines(tail)) {
-        (ClientError::Call(error @ CallError::Timeout(_)), Some(stderr)) => {
-            ClientError::Child { error, stderr }
-        }
+        // The end of the connection tells it already.
+        (error @ ClientError::Call(CallError::Closed(_)), _) => error,
+        (ClientError::Call(error), Some(stderr)) => ClientError::Child { error, stderr },
         (error, _) => error,
     }
 }
