@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     pub(crate) trust: Option<Option<String>>,
 
     /// Seconds a request may take without a sign of life [default: 60]
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) timeout: Option<f64>,
 
     /// Print data as JSON, one object a line

@@ -18,11 +18,11 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
     let text = input(route)?;
     let items = read(&text);
     if items.is_empty() {
-        eprintln!("no tool request was found in the text");
+        print::say("no tool request was found in the text");
         return Ok(ExitCode::SUCCESS);
     }
     let setup = Setup::new(arguments, None)?;
-    let frontend = frontend(arguments.json, &route.permission);
+    let frontend = frontend(arguments.json, &route.permission, false);
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         let server = Some(error.server().to_owned());
@@ -38,12 +38,10 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
     let done = calls.run(wanted).await;
     setup.registry.close().await;
     let done = done.map_err(|error| match error {
-        TurnError::PermissionNeeded(what) => {
-            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}"))
-                .hint("--yes runs such calls, --deny refuses them")
-        }
+        TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         other => Failure::failed(other),
     })?;
+    frontend.finish()?;
     let code = code(&done);
     if !arguments.json {
         print_results(&items, done)?;

@@ -1,14 +1,14 @@
 //! A turn on the terminal: the answer on stdout, what happens on stderr.
 
-use super::{Approver, question};
+use super::{Approver, Listener, Written, question};
 use crate::environment::colours;
-use crate::print::shown;
+use crate::exit::Failure;
+use crate::print::{self, shown};
 use carrick_host::permission::visible;
 use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
 use futures_util::future::BoxFuture;
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 
 /// Characters of a result that are shown while the turn goes on.
 const EXCERPT: usize = 600;
@@ -16,6 +16,9 @@ const EXCERPT: usize = 600;
 pub(crate) struct Terminal {
     approver: Approver,
     colours: bool,
+    /// Whether the answer will be the result itself, on the same terminal.
+    echoes: bool,
+    written: Written,
     /// Whether the model's text has been streamed, and where it stands.
     state: Mutex<State>,
 }
@@ -27,32 +30,38 @@ struct State {
 }
 
 impl Terminal {
-    pub(crate) fn new(approver: Approver) -> Self {
-        Self { approver, colours: colours(), state: Mutex::default() }
+    pub(crate) fn new(approver: Approver, echoes: bool) -> Self {
+        let echoes = echoes && std::io::stdout().is_terminal();
+        Self {
+            approver,
+            colours: colours(),
+            echoes,
+            written: Written::default(),
+            state: Mutex::default(),
+        }
     }
 
     fn say(&self, colour: &str, text: &str) {
         self.end_line();
         if self.colours {
-            eprintln!("\x1b[{colour}m{text}\x1b[0m");
+            print::say(format_args!("\x1b[{colour}m{text}\x1b[0m"));
         } else {
-            eprintln!("{text}");
+            print::say(text);
         }
     }
 
     fn end_line(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut state.in_line) {
-            println!();
+            self.written.note(print::bytes(b"\n"));
         }
     }
 
     fn stream(&self, text: &str) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut stdout = std::io::stdout().lock();
-        let text = if stdout.is_terminal() { shown(text) } else { text.to_owned() };
-        // A reader that has gone away loses the text, not the turn.
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let terminal = std::io::stdout().is_terminal();
+        let text = if terminal { shown(text) } else { text.to_owned() };
+        self.written.note(print::bytes(text.as_bytes()));
         state.streamed = true;
         state.in_line = !text.ends_with('\n');
     }
@@ -74,6 +83,7 @@ impl Frontend for Terminal {
                 let arguments = visible(arguments.get());
                 self.say("36", &format!("-> {}/{} {arguments}", visible(server), visible(tool)));
             }
+            Event::Result { result, .. } if self.echoes && !result.is_error => {}
             Event::Result { result, .. } => {
                 let (colour, mark) =
                     if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
@@ -131,6 +141,12 @@ impl Frontend for Terminal {
                 tokio::task::spawn_blocking(move || question::number(&lines.join("\n"), most));
             asked.await.ok().flatten().and_then(|n| complete.get(n - 1).copied())
         })
+    }
+}
+
+impl Listener for Terminal {
+    fn finish(&self) -> Result<(), Failure> {
+        self.written.finish()
     }
 }
 
