@@ -8,9 +8,10 @@ mod terminal;
 use crate::args::PermissionArgs;
 use crate::exit::Failure;
 use approver::Approver;
-use carrick_host::turn::Frontend;
+use carrick_host::registry::{ServerEvent, ServerObserver};
+use carrick_host::turn::{Event, Frontend};
 use lines::JsonLines;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use terminal::Terminal;
 
 /// A frontend that says in the end whether all that it heard could be written.
@@ -19,15 +20,25 @@ pub(crate) trait Listener: Frontend {
     fn finish(&self) -> Result<(), Failure>;
 }
 
-/// The frontend that the flags ask for. `echoes` says that the answer will be
-/// the result itself, which then need not be shown twice on one terminal.
-pub(crate) fn frontend(json: bool, permission: &PermissionArgs, echoes: bool) -> Box<dyn Listener> {
+/// The frontend that the flags ask for.
+pub(crate) fn frontend(json: bool, permission: &PermissionArgs) -> Arc<dyn Listener> {
     let approver = Approver::from(permission);
-    if json {
-        Box::new(JsonLines::new(approver))
-    } else {
-        Box::new(Terminal::new(approver, echoes))
-    }
+    if json { Arc::new(JsonLines::new(approver)) } else { Arc::new(Terminal::new(approver)) }
+}
+
+/// Tells a frontend what happens to servers outside of calls.
+pub(crate) fn observer(frontend: Arc<dyn Listener>) -> ServerObserver {
+    Arc::new(move |server, event| {
+        let (state, message) = match event {
+            ServerEvent::Connecting => ("connecting", None),
+            ServerEvent::Connected(who) => ("connected", Some(who)),
+            ServerEvent::Closed(how) => ("closed", Some(how)),
+            ServerEvent::ToolsChanged => ("toolsChanged", None),
+            // These go to the log.
+            _ => return,
+        };
+        frontend.event(&Event::Server { server: server.into(), state: state.into(), message });
+    })
 }
 
 /// Keeps the first failure to write; events cannot fail one by one.

@@ -41,7 +41,7 @@ pub enum ServerEvent {
     Connected(String),
     /// The connection is gone; the text says how.
     Closed(String),
-    /// Printed something on its stdout that is no message (reported once).
+    /// Printed something on its stdout that is no message (reported once for a connection).
     Noise(String),
     /// Said something in its log: level and text.
     Log(String, String),

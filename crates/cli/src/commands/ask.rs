@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, Ask, DialectArg};
 use crate::exit::{Code, Failure};
-use crate::frontend::frontend;
+use crate::frontend::{frontend, observer};
 use crate::print;
 use crate::setup::{self, Setup};
 use carrick_host::config::Limits;
@@ -20,10 +20,9 @@ use std::sync::Arc;
 /// Answers a question.
 pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
     let question = question(ask)?;
-    let setup = Setup::new(arguments, None)?;
+    let frontend = frontend(arguments.json, &ask.permission);
+    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
     let selection = setup::model(&setup, ask.model.clone()).await.map_err(Failure::usage)?;
-    let by_matcher = !matches!(selection.choice, Choice::Model(_));
-    let frontend = frontend(arguments.json, &ask.permission, by_matcher);
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         frontend.event(&Event::Error {

@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
-use crate::frontend::frontend;
+use crate::frontend::{frontend, observer};
 use crate::print;
 use crate::setup::Setup;
 use carrick::proto::xml::decode::Form;
@@ -21,8 +21,8 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
         print::say("no tool request was found in the text");
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup::new(arguments, None)?;
-    let frontend = frontend(arguments.json, &route.permission, false);
+    let frontend = frontend(arguments.json, &route.permission);
+    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         let server = Some(error.server().to_owned());
@@ -133,7 +133,8 @@ fn code(done: &[Done]) -> ExitCode {
     if done.iter().any(|done| done.error.as_ref().is_some_and(|e| e.is_unreachable())) {
         return Code::Unreachable.into();
     }
-    if done.iter().any(|done| !done.ran) {
+    // A server that failed is not a tool that says so.
+    if done.iter().any(|done| !done.ran || done.error.is_some()) {
         return Code::Failed.into();
     }
     if done.iter().any(|done| done.received.is_error) {

@@ -8,7 +8,7 @@ use carrick_host::permission::visible;
 use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
 use futures_util::future::BoxFuture;
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Characters of a result that are shown while the turn goes on.
 const EXCERPT: usize = 600;
@@ -16,8 +16,6 @@ const EXCERPT: usize = 600;
 pub(crate) struct Terminal {
     approver: Approver,
     colours: bool,
-    /// Whether the answer will be the result itself, on the same terminal.
-    echoes: bool,
     written: Written,
     /// Whether the model's text has been streamed, and where it stands.
     state: Mutex<State>,
@@ -26,19 +24,15 @@ pub(crate) struct Terminal {
 #[derive(Default)]
 struct State {
     streamed: bool,
+    /// The matcher is at work: its answer is the result itself.
+    matching: bool,
     in_line: bool,
 }
 
 impl Terminal {
-    pub(crate) fn new(approver: Approver, echoes: bool) -> Self {
-        let echoes = echoes && std::io::stdout().is_terminal();
-        Self {
-            approver,
-            colours: colours(),
-            echoes,
-            written: Written::default(),
-            state: Mutex::default(),
-        }
+    pub(crate) fn new(approver: Approver) -> Self {
+        let colours = colours();
+        Self { approver, colours, written: Written::default(), state: Mutex::default() }
     }
 
     fn say(&self, colour: &str, text: &str) {
@@ -51,14 +45,14 @@ impl Terminal {
     }
 
     fn end_line(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         if std::mem::take(&mut state.in_line) {
             self.written.note(print::bytes(b"\n"));
         }
     }
 
     fn stream(&self, text: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         let terminal = std::io::stdout().is_terminal();
         let text = if terminal { shown(text) } else { text.to_owned() };
         self.written.note(print::bytes(text.as_bytes()));
@@ -66,8 +60,17 @@ impl Terminal {
         state.in_line = !text.ends_with('\n');
     }
 
+    /// Whether a result is about to appear on this terminal as the answer.
+    fn is_answer(&self) -> bool {
+        self.state().matching && std::io::stdout().is_terminal()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn answer(&self, text: &str) {
-        let streamed = self.state.lock().unwrap_or_else(PoisonError::into_inner).streamed;
+        let streamed = self.state().streamed;
         if !streamed {
             self.stream(text);
         }
@@ -83,7 +86,7 @@ impl Frontend for Terminal {
                 let arguments = visible(arguments.get());
                 self.say("36", &format!("-> {}/{} {arguments}", visible(server), visible(tool)));
             }
-            Event::Result { result, .. } if self.echoes && !result.is_error => {}
+            Event::Result { result, .. } if !result.is_error && self.is_answer() => {}
             Event::Result { result, .. } => {
                 let (colour, mark) =
                     if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
@@ -100,6 +103,7 @@ impl Frontend for Terminal {
                 self.say("31", &format!("error: {server}{}", shown(message)));
             }
             Event::Proposal { server, tool, arguments, missing, confident, .. } => {
+                self.state().matching = true;
                 let arguments = serde_json::Value::from(arguments.clone()).to_string();
                 let missing = match missing.is_empty() {
                     true => String::new(),

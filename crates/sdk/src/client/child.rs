@@ -52,11 +52,9 @@ impl Client {
 /// Adds what the server wrote to stderr to an error that lacks it.
 fn with_tail(error: ClientError, tail: &str) -> ClientError {
     match (error, crate::transport::child::last_lines(tail)) {
-        (ClientError::Call(CallError::Timeout(after)), Some(tail)) => {
-            let after = after.as_secs_f32();
-            let text = format!("no answer within {after} s; the end of its stderr:\n{tail}");
-            ClientError::Call(CallError::Protocol(text))
-        }
+        // The end of the connection tells it already.
+        (error @ ClientError::Call(CallError::Closed(_)), _) => error,
+        (ClientError::Call(error), Some(stderr)) => ClientError::Child { error, stderr },
         (error, _) => error,
     }
 }

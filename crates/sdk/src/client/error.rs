@@ -10,6 +10,14 @@ use std::fmt;
 pub enum ClientError {
     /// The server or the connection is at fault.
     Call(CallError),
+    /// A child process is at fault, and this is the end of what it wrote to
+    /// stderr.
+    Child {
+        /// What went wrong.
+        error: CallError,
+        /// The last lines, indented.
+        stderr: String,
+    },
     /// The server's program could not be started.
     Spawn(SpawnError),
     /// The caller gave something that is not JSON.
@@ -24,7 +32,7 @@ impl ClientError {
     /// The protocol's error, where there was one.
     pub fn call(&self) -> Option<&CallError> {
         match self {
-            Self::Call(error) => Some(error),
+            Self::Call(error) | Self::Child { error, .. } => Some(error),
             Self::Spawn(_) | Self::Params(_) => None,
         }
     }
@@ -34,6 +42,9 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Call(error) => error.fmt(f),
+            Self::Child { error, stderr } => {
+                write!(f, "{error}; the end of its stderr:\n{stderr}")
+            }
             Self::Spawn(error) => error.fmt(f),
             Self::Params(_) => f.write_str("the parameters are not JSON"),
         }
@@ -43,7 +54,7 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Call(_) => None,
+            Self::Call(_) | Self::Child { .. } => None,
             Self::Spawn(error) => error.source(),
             Self::Params(error) => Some(error),
         }
