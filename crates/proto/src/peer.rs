@@ -6,7 +6,6 @@
 //! driver passes how long ago it started.
 
 mod client;
-mod client_start;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -16,6 +15,14 @@ pub use client::{
     ServerDescription,
 };
 pub use server::{Call, CallKey, Identity, Outcome, ServerOutput, ServerPeer};
+
+/// The start of some text, for a log or an error.
+fn brief(text: &[u8]) -> alloc::string::String {
+    const MOST: usize = 200;
+    let start = alloc::string::String::from_utf8_lossy(&text[..text.len().min(MOST)]);
+    let rest = if text.len() > MOST { "…" } else { "" };
+    alloc::format!("{start}{rest}")
+}
 
 /// Which exchange of the transport a message belongs to.
 ///

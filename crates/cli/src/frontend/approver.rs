@@ -85,10 +85,14 @@ async fn read_answer(answers: &Mutex<BufReader<Stdin>>, approval: &Approval) -> 
             Ok(answer) if answer.id == approval.id => {
                 return if answer.allow { Verdict::Allow } else { Verdict::Deny };
             }
-            Ok(answer) => eprintln!("warning: nothing was asked about {:?}", answer.id),
+            Ok(answer) => {
+                print::say(format_args!("warning: nothing was asked about {:?}", answer.id));
+            }
             Err(error) => {
                 let line = print::shown(line.trim_end());
-                eprintln!("warning: expected {{\"id\":…,\"allow\":…}}, got {line:?}: {error}");
+                print::say(format_args!(
+                    "warning: expected {{\"id\":…,\"allow\":…}}, got {line:?}: {error}"
+                ));
             }
         }
     }

@@ -1,250 +1,32 @@
 //! The client's half of a connection, for both lifecycles.
 
-use super::Lane;
+mod config;
+mod error;
+mod output;
+mod params;
+mod result;
+mod start;
+
+pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
+pub use error::{CallError, LaneEnd};
+pub use output::{Changed, ClientOutput, Head};
+
+use super::{Lane, brief};
 use crate::method::Method;
-use crate::revision::{Part, Revision, translate};
-use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
-use crate::types::{Implementation, Progress, RpcError, ServerCapabilities};
+use crate::revision::Revision;
+use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
+use crate::types::{Progress, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use bytes::Bytes;
-use core::fmt;
 use core::time::Duration;
+use params::with_meta;
 use serde::Deserialize;
 
-/// What a client says of itself, and how it finds out what the server speaks.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ClientConfig {
-    /// Name and version.
-    pub info: Implementation,
-    /// `ClientCapabilities` as JSON. Default `{}`.
-    pub capabilities: String,
-    /// What is known of the server from an earlier run. Default: nothing.
-    pub era: Option<Era>,
-    /// How long the server may be silent on the probe before the handshake is
-    /// tried. Default 3 s.
-    pub probe_timeout: Duration,
-    /// How long connecting may take in all. Default 10 s.
-    pub connect_timeout: Duration,
-    /// Bounds on a message.
-    pub limits: Limits,
-}
-
-impl ClientConfig {
-    /// The defaults for a client of this name.
-    pub fn new(info: Implementation) -> Self {
-        Self {
-            info,
-            capabilities: "{}".into(),
-            era: None,
-            probe_timeout: Duration::from_secs(3),
-            connect_timeout: Duration::from_secs(10),
-            limits: Limits::default(),
-        }
-    }
-}
-
-/// Which lifecycle a server has (`basic/versioning`, Terminology).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
-    /// `initialize` and a session.
-    Legacy,
-    /// Metadata on every request.
-    Modern,
-}
-
-/// What the server said of itself when the connection opened.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServerDescription {
-    /// The revision spoken from now on.
-    pub revision: Revision,
-    /// What it offers.
-    pub capabilities: ServerCapabilities,
-    /// Name and version, where it gave them.
-    pub info: Option<Implementation>,
-    /// What it wants a model to know.
-    pub instructions: Option<String>,
-}
-
-impl ServerDescription {
-    /// The lifecycle of the revision spoken.
-    pub fn era(&self) -> Era {
-        if self.revision.is_legacy() { Era::Legacy } else { Era::Modern }
-    }
-}
-
-/// How long a call may take.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct CallOptions {
-    /// Without a sign of life. Default 60 s.
-    pub timeout: Duration,
-    /// Whether progress starts `timeout` anew. Default true.
-    pub reset_on_progress: bool,
-    /// In all, whatever progress there is. Default 10 min.
-    pub max_total: Duration,
-    /// Whether to ask for progress. Default true.
-    pub progress: bool,
-}
-
-impl Default for CallOptions {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(60),
-            reset_on_progress: true,
-            max_total: Duration::from_secs(600),
-            progress: true,
-        }
-    }
-}
-
-/// Why a call has no result.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum CallError {
-    /// The server answered with an error.
-    Rpc(RpcError),
-    /// No answer within this time; the server was told to stop.
-    Timeout(Duration),
-    /// The connection ended first; the text says how.
-    Closed(String),
-    /// The answer is not one the protocol allows.
-    Protocol(String),
-    /// The server wants input that this client did not offer.
-    InputRequired,
-    /// The exchange failed before an answer; asking again may work.
-    Exchange(LaneEnd),
-}
-
-impl fmt::Display for CallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rpc(error) => error.fmt(f),
-            Self::Timeout(after) => write!(f, "no answer within {}", seconds(*after)),
-            Self::Closed(how) => write!(f, "the connection ended: {how}"),
-            Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
-            Self::InputRequired => {
-                f.write_str("the server asks for input that this client cannot give")
-            }
-            Self::Exchange(end) => end.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for CallError {}
-
-/// A time to a tenth of a second, for people.
-fn seconds(time: Duration) -> String {
-    let tenths = (time.as_millis() + 50) / 100;
-    match tenths % 10 {
-        0 => format!("{} s", tenths / 10),
-        rest => format!("{}.{rest} s", tenths / 10),
-    }
-}
-
-/// How an exchange ended without the response it was opened for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LaneEnd {
-    /// The stream closed early, or the network failed.
-    Lost(String),
-    /// An HTTP status other than success, and the start of the body.
-    Status {
-        /// The status.
-        status: u16,
-        /// `WWW-Authenticate`, of a 401 or 403.
-        challenge: Option<String>,
-        /// The body, cut at some KiB.
-        body: String,
-        /// Whether a client that probes should fall back to the handshake.
-        fall_back: bool,
-    },
-}
-
-impl fmt::Display for LaneEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lost(how) => f.write_str(how),
-            Self::Status { status, body, .. } if body.trim().is_empty() => {
-                write!(f, "HTTP status {status}")
-            }
-            Self::Status { status, body, .. } => write!(f, "HTTP status {status}: {}", body.trim()),
-        }
-    }
-}
-
-/// Which list a server says has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Changed {
-    /// The tools.
-    Tools,
-    /// The prompts.
-    Prompts,
-    /// The resources.
-    Resources,
-    /// One resource, by URI.
-    Resource(String),
-}
-
-/// What a transport needs to know of a message to send, besides its bytes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Head {
-    /// The method; [`Method::Unknown`] for responses.
-    pub method: Method,
-    /// The method's name on the wire; empty for responses.
-    pub method_name: String,
-    /// Whether an answer is expected on the lane.
-    pub is_request: bool,
-    /// The revision of the message; none for `initialize`, which negotiates it.
-    pub revision: Option<Revision>,
-    /// The tool, prompt or URI that `Mcp-Name` mirrors.
-    pub name: Option<String>,
-}
-
-/// What the driver has to do.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ClientOutput {
-    /// Send this message.
-    Send {
-        /// Which exchange to open; the connection itself over stdio.
-        lane: Lane,
-        /// The message, without a line end.
-        bytes: Vec<u8>,
-        /// What it is.
-        head: Head,
-    },
-    /// An exchange is no longer wanted: over HTTP, close its stream.
-    Abandon(Lane),
-    /// The connection is open.
-    Ready(ServerDescription),
-    /// It cannot be opened.
-    Failed(CallError),
-    /// A call has ended. The result is in the newest revision's shape.
-    Resolved(u64, Result<Json, CallError>),
-    /// A call has come further.
-    Progress(u64, Progress),
-    /// The server logs something: `params` of `notifications/message`.
-    Log(Json),
-    /// A list, or a resource, has changed.
-    Changed(Changed),
-    /// Something came that is no message, or one with no effect.
-    Ignored {
-        /// What it was, bounded.
-        what: String,
-        /// Whether it was not a message at all, as a print on stdout is.
-        noise: bool,
-    },
-}
-
-pub(super) struct Pending {
-    pub(super) method: Method,
+struct Pending {
+    method: Method,
     deadline: Duration,
     last: Duration,
     options: CallOptions,
@@ -253,25 +35,25 @@ pub(super) struct Pending {
 
 /// Where the connection stands.
 #[derive(Debug, PartialEq)]
-pub(super) enum Phase {
+enum Phase {
     Idle,
-    Probing { id: u64, retried: bool },
+    Probing { id: u64 },
     Initializing { id: u64 },
     Ready,
-    Closed,
+    Closed { how: String },
 }
 
 /// The client's half of one connection.
 pub struct ClientPeer {
-    pub(super) config: ClientConfig,
-    pub(super) phase: Phase,
-    pub(super) revision: Revision,
-    pub(super) next_id: u64,
-    pub(super) pending: BTreeMap<u64, Pending>,
+    config: ClientConfig,
+    phase: Phase,
+    revision: Revision,
+    next_id: u64,
+    pending: BTreeMap<u64, Pending>,
     /// No deadline is earlier than this.
     wake: Option<Duration>,
-    pub(super) connect_by: Duration,
-    pub(super) out: VecDeque<ClientOutput>,
+    opening: start::Opening,
+    out: VecDeque<ClientOutput>,
 }
 
 impl ClientPeer {
@@ -284,13 +66,16 @@ impl ClientPeer {
             next_id: 1,
             pending: BTreeMap::new(),
             wake: None,
-            connect_by: Duration::MAX,
+            opening: start::Opening::default(),
             out: VecDeque::new(),
         }
     }
 
-    /// Sends a request; `params` is a JSON object without `_meta`, or empty.
-    /// Returns the key that [`ClientOutput::Resolved`] will carry.
+    /// Sends a request; `params` is a JSON object, or empty. A `_meta` in it is
+    /// kept, with the protocol's own members added.
+    ///
+    /// Returns the key that [`ClientOutput::Resolved`] will carry. What cannot
+    /// be sent (no object, no open connection) resolves at once.
     pub fn call(
         &mut self,
         now: Duration,
@@ -299,31 +84,20 @@ impl ClientPeer {
         name: Option<&str>,
         options: CallOptions,
     ) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        let known = Method::from_name(method.as_bytes());
-        let meta = self.meta(options.progress.then_some(id));
-        let params = with_meta(params, &meta);
-        let mut bytes = Vec::with_capacity(params.len() + 80);
-        rpc::request(&mut bytes, &Id::Number(id as i64), method, &params);
-        let revision = (known != Method::Initialize).then_some(self.revision);
-        self.out.push_back(ClientOutput::Send {
-            lane: Lane::Exchange(id),
-            bytes,
-            head: Head {
-                method: known,
-                method_name: method.to_string(),
-                is_request: true,
-                revision,
-                name: name.map(Into::into),
-            },
-        });
-        let last = now.saturating_add(options.max_total);
-        let deadline = now.saturating_add(options.timeout).min(last);
-        let pending = Pending { method: known, deadline, last, options, started: now };
-        self.pending.insert(id, pending);
-        self.wake = Some(self.wake.map_or(deadline, |wake| wake.min(deadline)));
-        id
+        let refused = match &self.phase {
+            Phase::Ready => None,
+            Phase::Closed { how } => Some(CallError::Closed(how.clone())),
+            _ => Some(CallError::NotConnected),
+        };
+        let refused = refused.or_else(|| params::check(params).err().map(CallError::Params));
+        match refused {
+            None => self.send_request(now, method, params, name, options),
+            Some(error) => {
+                let id = self.take_id();
+                self.out.push_back(ClientOutput::Resolved(id, Err(error)));
+                id
+            }
+        }
     }
 
     /// Gives up a call and tells the server. No [`ClientOutput::Resolved`] follows.
@@ -342,11 +116,11 @@ impl ClientPeer {
                 for message in messages {
                     match message {
                         Ok(message) => self.handle_message(now, message),
-                        Err(error) => self.handle_bad(&start, error),
+                        Err(error) => self.handle_bad(now, &start, error),
                     }
                 }
             }
-            Err(error) => self.handle_bad(&start, error),
+            Err(error) => self.handle_bad(now, &start, error),
         }
     }
 
@@ -357,17 +131,18 @@ impl ClientPeer {
             return;
         }
         if self.is_opening(id) {
-            return self.opening_ended(now, id, end);
+            return self.opening_ended(now, end);
         }
         self.out.push_back(ClientOutput::Resolved(id, Err(CallError::Exchange(end))));
     }
 
-    /// Takes the end of the connection: every call ends with `how`.
+    /// Takes the end of the connection: every call, now and later, ends with `how`.
     pub fn handle_closed(&mut self, how: &str) {
+        if matches!(self.phase, Phase::Closed { .. }) {
+            return;
+        }
         let opening = matches!(self.phase, Phase::Probing { .. } | Phase::Initializing { .. });
-        self.phase = Phase::Closed;
-        let pending = core::mem::take(&mut self.pending);
-        self.wake = None;
+        let pending = self.shut(how);
         if opening {
             self.out.push_back(ClientOutput::Failed(CallError::Closed(how.into())));
             return;
@@ -389,7 +164,7 @@ impl ClientPeer {
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {
-                self.opening_silent(now);
+                self.opening_silent(now, id);
                 continue;
             }
             self.send_cancel(id, "timed out");
@@ -416,53 +191,41 @@ impl ClientPeer {
         }
     }
 
-    fn handle_bad(&mut self, start: &[u8], error: ScanError) {
+    /// A frame that is no message. One that was meant as the answer to a call
+    /// ends it: no other will come.
+    fn handle_bad(&mut self, now: Duration, start: &[u8], error: ScanError) {
+        let answered = if error.is_response { number(error.id.as_ref()) } else { None };
+        if let Some(id) = answered.filter(|id| self.pending.contains_key(id)) {
+            self.pending.remove(&id);
+            let error = CallError::Protocol(error.to_string());
+            return self.answered(now, id, Err(error));
+        }
+        // Whatever it is, it is no message: a print, or a log line.
         let what = format!("{error}: {}", String::from_utf8_lossy(start));
-        self.out.push_back(ClientOutput::Ignored { what, noise: !error.is_object });
+        self.out.push_back(ClientOutput::Ignored { what, noise: true });
     }
 
     fn response(&mut self, now: Duration, message: Message) {
-        let id = match message.id() {
-            Some(Id::Number(n)) => u64::try_from(*n).ok(),
-            _ => None,
-        };
+        let id = number(message.id());
         let Some((id, call)) = id.and_then(|id| Some((id, self.pending.remove(&id)?))) else {
+            if id.is_some_and(|id| self.late_probe(id, &message)) {
+                return;
+            }
             // An answer to a call that was cancelled or timed out, or an error
             // that names no request.
             let what = format!("an answer to no call: {}", brief(message.body_bytes()));
             self.out.push_back(ClientOutput::Ignored { what, noise: false });
             return;
         };
-        let result = match message.kind() {
-            Kind::Error => Err(CallError::Rpc(read_error(message.body_bytes()))),
-            _ => self.result(call.method, &message),
-        };
+        let result = result::read(call.method, self.revision, &message);
+        self.answered(now, id, result);
+    }
+
+    fn answered(&mut self, now: Duration, id: u64, result: Result<rpc::Json, CallError>) {
         if self.is_opening(id) {
             return self.opening_answered(now, result);
         }
         self.out.push_back(ClientOutput::Resolved(id, result));
-    }
-
-    /// The result in the newest shape.
-    fn result(&self, method: Method, message: &Message) -> Result<Json, CallError> {
-        let kind = message.text(Field::ResultType);
-        match kind.as_deref() {
-            None if message.field(Field::ResultType).is_some() => {
-                return Err(CallError::Protocol("resultType is not a string".into()));
-            }
-            None | Some("complete") => {}
-            Some("input_required") => return Err(CallError::InputRequired),
-            Some(other) => {
-                return Err(CallError::Protocol(format!("unknown resultType {other:?}")));
-            }
-        }
-        let body = message.body().filter(|json| json.as_bytes().first() == Some(&b'{'));
-        let Some(body) = body else {
-            return Err(CallError::Protocol("the result is not an object".into()));
-        };
-        translate(body, Part::Result(method), self.revision, Revision::NEWEST)
-            .map(|(json, _)| json)
-            .map_err(|e| CallError::Protocol(e.to_string()))
     }
 
     fn server_request(&mut self, message: &Message) {
@@ -471,7 +234,8 @@ impl ClientPeer {
         if message.method() == Method::Ping {
             rpc::result_response(&mut bytes, id, b"{}");
         } else {
-            let text = format!("this client does not offer {:?}", message.method_name());
+            let name = message.method_name();
+            let text = format!("this client does not offer {:?}", brief(name.as_bytes()));
             rpc::error_response(&mut bytes, Some(id), RpcError::METHOD_NOT_FOUND, &text, None);
         }
         self.push_plain(bytes, Method::Unknown, "");
@@ -479,27 +243,28 @@ impl ClientPeer {
 
     fn notification(&mut self, now: Duration, message: &Message) {
         let output = match message.method() {
-            Method::Progress => return self.progress(now, message),
-            Method::Message => match message.body() {
-                Some(params) => ClientOutput::Log(params),
-                None => return,
-            },
-            Method::ToolsListChanged => ClientOutput::Changed(Changed::Tools),
-            Method::PromptsListChanged => ClientOutput::Changed(Changed::Prompts),
-            Method::ResourcesListChanged => ClientOutput::Changed(Changed::Resources),
-            Method::ResourcesUpdated => match message.text(Field::Uri) {
-                Some(uri) => ClientOutput::Changed(Changed::Resource(uri.into_owned())),
-                None => return,
-            },
-            _ => {
-                let what = format!("notification {:?}", message.method_name());
-                ClientOutput::Ignored { what, noise: false }
-            }
+            Method::Progress => self.progress(now, message),
+            Method::Message => message.body().map(ClientOutput::Log),
+            Method::ToolsListChanged => Some(ClientOutput::Changed(Changed::Tools)),
+            Method::PromptsListChanged => Some(ClientOutput::Changed(Changed::Prompts)),
+            Method::ResourcesListChanged => Some(ClientOutput::Changed(Changed::Resources)),
+            Method::ResourcesUpdated => message
+                .text(Field::Uri)
+                .map(|uri| ClientOutput::Changed(Changed::Resource(uri.into_owned()))),
+            _ => None,
         };
+        let output = output.unwrap_or_else(|| {
+            let name = message.method_name();
+            let what = format!("notification {:?}: {}", brief(name.as_bytes()), {
+                brief(message.body_bytes())
+            });
+            ClientOutput::Ignored { what, noise: false }
+        });
         self.out.push_back(output);
     }
 
-    fn progress(&mut self, now: Duration, message: &Message) {
+    /// Progress of a running call that asked for it; none for any other.
+    fn progress(&mut self, now: Duration, message: &Message) -> Option<ClientOutput> {
         #[derive(Deserialize)]
         struct Body {
             progress: f64,
@@ -508,18 +273,55 @@ impl ClientPeer {
             #[serde(default)]
             message: Option<String>,
         }
-        let Some(Id::Number(token)) = message.id_at(Field::ProgressToken) else { return };
-        let Ok(id) = u64::try_from(token) else { return };
-        let Some(call) = self.pending.get_mut(&id) else { return };
-        let Ok(body) = serde_json::from_slice::<Body>(message.body_bytes()) else { return };
+        let token = message.id_at(Field::ProgressToken)?;
+        let id = number(Some(&token))?;
+        let call = self.pending.get_mut(&id).filter(|call| call.options.progress)?;
+        let body: Body = serde_json::from_slice(message.body_bytes()).ok()?;
         if call.options.reset_on_progress {
             // The stored wake-up may now be early; waking finds that out.
             call.deadline = now.saturating_add(call.options.timeout).min(call.last);
         }
         let Body { progress, total, message } = body;
-        let token = Id::Number(token);
-        let progress = Progress { token, progress, total, message };
-        self.out.push_back(ClientOutput::Progress(id, progress));
+        Some(ClientOutput::Progress(id, Progress { token, progress, total, message }))
+    }
+
+    fn take_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    fn send_request(
+        &mut self,
+        now: Duration,
+        method: &str,
+        params: &[u8],
+        name: Option<&str>,
+        options: CallOptions,
+    ) -> u64 {
+        let id = self.take_id();
+        let known = Method::from_name(method.as_bytes());
+        let params = with_meta(params, &self.meta(options.progress.then_some(id)));
+        let mut bytes = Vec::with_capacity(params.len() + 80);
+        rpc::request(&mut bytes, &Id::Number(id as i64), method, &params);
+        let revision = (known != Method::Initialize).then_some(self.revision);
+        self.out.push_back(ClientOutput::Send {
+            lane: Lane::Exchange(id),
+            bytes,
+            head: Head {
+                method: known,
+                method_name: method.to_string(),
+                is_request: true,
+                revision,
+                name: name.map(Into::into),
+            },
+        });
+        let last = now.saturating_add(options.max_total);
+        let deadline = now.saturating_add(options.timeout).min(last);
+        let pending = Pending { method: known, deadline, last, options, started: now };
+        self.pending.insert(id, pending);
+        self.wake = Some(self.wake.map_or(deadline, |wake| wake.min(deadline)));
+        id
     }
 
     fn send_cancel(&mut self, id: u64, reason: &str) {
@@ -532,7 +334,7 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Abandon(Lane::Exchange(id)));
     }
 
-    pub(super) fn push_plain(&mut self, bytes: Vec<u8>, method: Method, name: &str) {
+    fn push_plain(&mut self, bytes: Vec<u8>, method: Method, name: &str) {
         let head = Head {
             method,
             method_name: name.into(),
@@ -544,47 +346,32 @@ impl ClientPeer {
     }
 
     /// The members of `_meta` that the revision and the call ask for.
-    fn meta(&self, progress: Option<u64>) -> String {
-        let mut meta = String::new();
-        if self.phase != Phase::Idle && !self.revision.is_legacy() {
+    fn meta(&self, progress: Option<u64>) -> Vec<(&'static str, String)> {
+        let mut meta = Vec::new();
+        if !self.revision.is_legacy() {
             let info = serde_json::to_string(&self.config.info).unwrap_or_default();
-            meta = format!(
-                "\"io.modelcontextprotocol/protocolVersion\":\"{}\",\
-                 \"io.modelcontextprotocol/clientInfo\":{info},\
-                 \"io.modelcontextprotocol/clientCapabilities\":{}",
-                self.revision, self.config.capabilities,
-            );
+            let version = format!("\"{}\"", self.revision);
+            meta.push(("io.modelcontextprotocol/protocolVersion", version));
+            meta.push(("io.modelcontextprotocol/clientInfo", info));
+            let capabilities = self.config.capabilities.clone();
+            meta.push(("io.modelcontextprotocol/clientCapabilities", capabilities));
         }
-        if let Some(id) = progress {
-            let comma = if meta.is_empty() { "" } else { "," };
-            meta.push_str(&format!("{comma}\"progressToken\":{id}"));
-        }
+        meta.extend(progress.map(|id| ("progressToken", id.to_string())));
         meta
     }
-}
 
-/// Adds `_meta` to a parameter object that has none.
-fn with_meta(params: &[u8], meta: &str) -> Vec<u8> {
-    if meta.is_empty() {
-        return params.to_vec();
+    /// Ends the connection on this side, and hands out what was running.
+    fn shut(&mut self, how: &str) -> BTreeMap<u64, Pending> {
+        self.phase = Phase::Closed { how: how.into() };
+        self.wake = None;
+        core::mem::take(&mut self.pending)
     }
-    let mut out = format!("{{\"_meta\":{{{meta}}}").into_bytes();
-    match params.trim_ascii() {
-        [b'{', rest @ ..] if rest.trim_ascii_start() != b"}" => {
-            out.push(b',');
-            out.extend_from_slice(rest);
-        }
-        _ => out.push(b'}'),
+}
+
+/// An id of ours: all of them are numbers from 1 on.
+fn number(id: Option<&Id>) -> Option<u64> {
+    match id {
+        Some(Id::Number(n)) => u64::try_from(*n).ok(),
+        _ => None,
     }
-    out
-}
-
-/// An error object, however badly it was written.
-fn read_error(json: &[u8]) -> RpcError {
-    serde_json::from_slice(json)
-        .unwrap_or_else(|_| RpcError::internal(format!("an error without a code: {}", brief(json))))
-}
-
-fn brief(json: &[u8]) -> String {
-    String::from_utf8_lossy(&json[..json.len().min(200)]).into_owned()
 }

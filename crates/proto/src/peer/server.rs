@@ -1,148 +1,24 @@
 //! The server's half of a connection, for both lifecycles.
 
-use super::Lane;
+mod identity;
+mod output;
+
+pub use identity::Identity;
+pub use output::{Call, CallKey, Outcome, ServerOutput};
+
+use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::{Direction, Lifecycle, Part, Revision, method_row, translate};
 use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
-use crate::types::{Implementation, LogLevel, RpcError, ServerCapabilities};
+use crate::types::{LogLevel, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bytes::Bytes;
+use identity::supported;
 use serde::Serialize;
-
-/// Who the server is, with the parts of its answers that never change rendered.
-#[derive(Clone, Debug)]
-pub struct Identity {
-    /// Members of a result after `protocolVersion`.
-    initialize: Vec<u8>,
-    /// The result of `server/discover`, but for what every result carries.
-    discover: Vec<u8>,
-    /// What every modern result carries in front.
-    complete: Vec<u8>,
-    /// The same when the result has a `_meta` of its own.
-    complete_bare: &'static [u8],
-    logging: bool,
-}
-
-impl Identity {
-    /// Renders what the server says of itself.
-    ///
-    /// # Errors
-    /// When a capability cannot be written as JSON.
-    pub fn new(
-        info: &Implementation,
-        capabilities: &ServerCapabilities,
-        instructions: Option<&str>,
-    ) -> Result<Self, serde_json::Error> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Initialize<'a> {
-            capabilities: &'a ServerCapabilities,
-            server_info: &'a Implementation,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            instructions: Option<&'a str>,
-        }
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Discover<'a> {
-            supported_versions: Vec<&'static str>,
-            capabilities: &'a ServerCapabilities,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            instructions: Option<&'a str>,
-            ttl_ms: u64,
-            cache_scope: &'static str,
-        }
-        let initialize = Initialize { capabilities, server_info: info, instructions };
-        let discover = Discover {
-            supported_versions: supported(),
-            capabilities,
-            instructions,
-            ttl_ms: 0,
-            cache_scope: "private",
-        };
-        let mut complete =
-            br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
-        complete.extend(serde_json::to_vec(info)?);
-        complete.push(b'}');
-        Ok(Self {
-            initialize: serde_json::to_vec(&initialize)?,
-            discover: serde_json::to_vec(&discover)?,
-            complete,
-            complete_bare: br#""resultType":"complete""#,
-            logging: capabilities.logging.is_some(),
-        })
-    }
-}
-
-fn supported() -> Vec<&'static str> {
-    Revision::ALL.iter().rev().map(|r| r.date()).collect()
-}
-
-/// Names a request that the application is to answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallKey {
-    slot: u32,
-    /// Tells a slot's calls apart, so that a late answer meets no other call.
-    turn: u32,
-}
-
-/// A request for the application.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Call {
-    /// What to answer it by.
-    pub key: CallKey,
-    /// The exchange that waits for the answer.
-    pub lane: Lane,
-    /// The revision it is made in.
-    pub revision: Revision,
-    /// The request itself.
-    pub message: Message,
-    /// Whether progress was asked for.
-    pub wants_progress: bool,
-}
-
-/// What the application answers.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// A result in the newest revision's shape, without `resultType`.
-    Result {
-        /// A JSON object.
-        body: Vec<u8>,
-        /// Whether it has a `_meta` of its own.
-        has_meta: bool,
-    },
-    /// An error.
-    Error(RpcError),
-}
-
-/// What the driver has to do.
-#[derive(Debug)]
-#[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for every call")]
-pub enum ServerOutput {
-    /// Send this message.
-    Send {
-        /// Where.
-        lane: Lane,
-        /// The message, without a line end.
-        bytes: Vec<u8>,
-        /// Whether it is the response that its exchange waits for.
-        last: bool,
-        /// The code, of an error response.
-        error: Option<i64>,
-    },
-    /// Let the application answer this.
-    Call(Call),
-    /// Stop working on this; its answer will not be sent.
-    Cancel(CallKey),
-    /// Something came that has no answer and no effect: worth a log line.
-    Ignored(String),
-}
 
 struct Active {
     id: Id,
@@ -150,6 +26,8 @@ struct Active {
     method: Method,
     revision: Revision,
     progress_token: Option<Id>,
+    /// The last progress sent; it has to grow.
+    progress: f64,
     /// The least severe log level to send, if any.
     log: Option<LogLevel>,
 }
@@ -201,6 +79,11 @@ impl ServerPeer {
         self.ids.len()
     }
 
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Takes one frame.
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
         match rpc::scan(bytes, self.limits) {
@@ -226,7 +109,7 @@ impl ServerPeer {
             }
             Kind::Notification => self.notification(&message),
             Kind::Result | Kind::Error => {
-                self.out.push_back(ServerOutput::Ignored("a response to no request".into()));
+                self.ignore("a response to no request".into());
             }
         }
     }
@@ -251,7 +134,8 @@ impl ServerPeer {
         }
     }
 
-    /// Reports how far a call is, if its sender asked for that.
+    /// Reports how far a call is, if its sender asked for that. What does not
+    /// grow is no progress and is not sent (`basic/patterns/progress`).
     pub fn progress(&mut self, key: CallKey, done: f64, total: Option<f64>, text: Option<&str>) {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -261,9 +145,14 @@ impl ServerPeer {
             #[serde(skip_serializing_if = "Option::is_none")]
             message: Option<&'a str>,
         }
-        let Some(call) = self.active(key) else { return };
+        let Some(call) = self.active_mut(key) else { return };
         let Some(token) = &call.progress_token else { return };
-        let body = Body { progress: Number(done), total: total.map(Number), message: text };
+        if !done.is_finite() || done <= call.progress {
+            return;
+        }
+        call.progress = done;
+        let total = total.filter(|total| total.is_finite()).map(Number);
+        let body = Body { progress: Number(done), total, message: text };
         let Ok(body) = serde_json::to_vec(&body) else { return };
         let mut params = br#"{"progressToken":"#.to_vec();
         token.write(&mut params);
@@ -307,9 +196,9 @@ impl ServerPeer {
     }
 
     fn handle_bad(&mut self, lane: Lane, error: ScanError) {
-        if error.is_response {
-            self.out.push_back(ServerOutput::Ignored(format!("a broken response: {error}")));
-            return;
+        if error.is_response || error.is_notification {
+            let what = if error.is_response { "response" } else { "notification" };
+            return self.ignore(format!("a broken {what}: {error}"));
         }
         let answer = RpcError::new(error.kind.code(), error.kind.to_string());
         self.fail(lane, error.id.as_ref(), &answer);
@@ -320,7 +209,9 @@ impl ServerPeer {
         if self.ids.contains_key(&id) {
             let error = RpcError::new(
                 RpcError::INVALID_REQUEST,
-                format!("id {id} belongs to a request that is still running"),
+                format!("id {} belongs to a request that is still running", {
+                    brief(id.to_string().as_bytes())
+                }),
             );
             return Err((id, error));
         }
@@ -357,7 +248,7 @@ impl ServerPeer {
     fn call(&mut self, lane: Lane, message: Message, revision: Revision, id: Id) {
         let modern = revision.rules().lifecycle == Lifecycle::PerRequest;
         let log = if modern {
-            message.text(Field::MetaLogLevel).and_then(|name| LogLevel::from_name(&name))
+            log_level(&message, Field::MetaLogLevel)
         } else {
             self.session.as_ref().map(|s| s.log)
         };
@@ -367,6 +258,7 @@ impl ServerPeer {
             method: message.method(),
             revision,
             progress_token: message.id_at(Field::MetaProgressToken),
+            progress: f64::NEG_INFINITY,
             log,
         };
         let wants_progress = active.progress_token.is_some();
@@ -443,7 +335,7 @@ impl ServerPeer {
     }
 
     fn set_level(&mut self, lane: Lane, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
-        let level = message.text(Field::Level).and_then(|name| LogLevel::from_name(&name));
+        let level = log_level(message, Field::Level);
         let (Some(session), Some(level)) = (&mut self.session, level) else {
             return Err((id, RpcError::invalid_params("params.level is not a log level")));
         };
@@ -454,18 +346,17 @@ impl ServerPeer {
 
     fn notification(&mut self, message: &Message) {
         match message.method() {
-            Method::Initialized => {
-                if let Some(session) = &mut self.session {
-                    session.ready = true;
-                }
-            }
+            Method::Initialized => match &mut self.session {
+                Some(session) => session.ready = true,
+                None => self.ignore("notifications/initialized before initialize".into()),
+            },
             Method::Cancelled => self.cancelled(message),
             // Roots are not used yet; the newest state is asked for when needed.
             Method::RootsListChanged => {}
-            _ => self.out.push_back(ServerOutput::Ignored(format!(
-                "an unknown notification: {}",
-                message.method_name()
-            ))),
+            _ => {
+                let name = message.method_name();
+                self.ignore(format!("an unknown notification: {}", brief(name.as_bytes())));
+            }
         }
     }
 
@@ -484,6 +375,11 @@ impl ServerPeer {
     fn active(&self, key: CallKey) -> Option<&Active> {
         let slot = self.slots.get(key.slot as usize)?;
         (slot.turn == key.turn).then_some(slot.active.as_ref()).flatten()
+    }
+
+    fn active_mut(&mut self, key: CallKey) -> Option<&mut Active> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        (slot.turn == key.turn).then_some(slot.active.as_mut()).flatten()
     }
 
     fn take(&mut self, key: CallKey) -> Option<Active> {
@@ -529,6 +425,10 @@ impl ServerPeer {
         Ok(out)
     }
 
+    fn ignore(&mut self, what: String) {
+        self.out.push_back(ServerOutput::Ignored(what));
+    }
+
     fn reply(&mut self, lane: Lane, id: &Id, result: &[u8]) {
         let mut out = Vec::new();
         rpc::result_response(&mut out, id, result);
@@ -556,7 +456,8 @@ impl ServerPeer {
 
 fn method_not_found(message: &Message) -> RpcError {
     let name = message.method_name();
-    RpcError::new(RpcError::METHOD_NOT_FOUND, format!("no method {name:?} here"))
+    let text = format!("no method {:?} here", brief(name.as_bytes()));
+    RpcError::new(RpcError::METHOD_NOT_FOUND, text)
 }
 
 /// The revision that a request with per-request metadata names.
@@ -564,6 +465,10 @@ fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
     let Some(asked) = message.text(Field::MetaProtocolVersion) else {
         return Err(RpcError::invalid_params("the protocol version in _meta must be a string"));
     };
+    let level = message.field(Field::MetaLogLevel);
+    if level.is_some() && log_level(message, Field::MetaLogLevel).is_none() {
+        return Err(RpcError::invalid_params("the log level in _meta is none of the eight"));
+    }
     let known = Revision::from_date(&asked).filter(|r| !r.is_legacy());
     let Some(revision) = known else {
         #[derive(Serialize)]
@@ -572,7 +477,9 @@ fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
             requested: &'a str,
         }
         let data = Data { supported: supported(), requested: &asked };
-        let text = format!("protocol version {asked:?} is not supported per request");
+        let text = format!("protocol version {:?} is not supported per request", {
+            brief(asked.as_bytes())
+        });
         return Err(RpcError::new(RpcError::UNSUPPORTED_VERSION, text).with_data(&data));
     };
     let capabilities = message.field(Field::MetaClientCapabilities);
@@ -582,6 +489,10 @@ fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
         ));
     }
     Ok(revision)
+}
+
+fn log_level(message: &Message, field: Field) -> Option<LogLevel> {
+    message.text(field).and_then(|name| LogLevel::from_name(&name))
 }
 
 /// A number that is written without a fraction when it has none.

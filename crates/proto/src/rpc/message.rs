@@ -40,7 +40,7 @@ pub enum Field {
     TaskId,
     /// `params.requestId`, of a cancellation
     RequestId,
-    /// `params.requestState`
+    /// `params.requestState`, or `result.requestState`
     RequestState,
     /// `params.inputResponses`
     InputResponses,
@@ -50,6 +50,14 @@ pub enum Field {
     ProgressToken,
     /// `result.resultType`
     ResultType,
+    /// `result.content`
+    Content,
+    /// `result.structuredContent`
+    StructuredContent,
+    /// `result.inputRequests`
+    InputRequests,
+    /// `result.task`
+    Task,
     /// `_meta` of `params` or `result`
     Meta,
     /// `_meta.progressToken`
@@ -66,7 +74,7 @@ pub enum Field {
     MetaSubscriptionId,
 }
 
-pub(crate) const FIELDS: usize = 20;
+pub(crate) const FIELDS: usize = 24;
 
 impl Field {
     /// Members of `params`.
@@ -92,8 +100,13 @@ impl Field {
     /// Members of `result`.
     pub(crate) fn of_result(name: &[u8]) -> Option<Self> {
         Some(match name {
+            b"content" => Self::Content,
+            b"structuredContent" => Self::StructuredContent,
             b"resultType" => Self::ResultType,
             b"_meta" => Self::Meta,
+            b"inputRequests" => Self::InputRequests,
+            b"requestState" => Self::RequestState,
+            b"task" => Self::Task,
             _ => return None,
         })
     }

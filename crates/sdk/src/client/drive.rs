@@ -60,7 +60,7 @@ pub(super) async fn drive<T: Transport>(
         let _ = closer.send(());
     }
     if driver.noise > 1 {
-        tracing::warn!(lines = driver.noise, "lines that are no messages were skipped in all");
+        tracing::debug!(lines = driver.noise, "lines that are no messages were skipped in all");
     }
 }
 
@@ -198,7 +198,8 @@ impl<T: Transport> Driver<T> {
         if self.state == State::Gone {
             return;
         }
-        let open = self.state == State::Open;
+        // Whoever still waits for it to open is told by that.
+        let open = self.state == State::Open && self.ready.is_none();
         self.state = State::Gone;
         self.peer.handle_closed(how);
         self.drain();

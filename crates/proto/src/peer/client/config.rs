@@ -1,0 +1,95 @@
+//! What a client is told before it connects, and what it learns then.
+
+use crate::revision::Revision;
+use crate::rpc::Limits;
+use crate::types::{Implementation, ServerCapabilities};
+use alloc::string::String;
+use core::time::Duration;
+
+/// What a client says of itself, and how it finds out what the server speaks.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// Name and version.
+    pub info: Implementation,
+    /// `ClientCapabilities` as JSON. Default `{}`.
+    pub capabilities: String,
+    /// What is known of the server from an earlier run. Default: nothing.
+    pub era: Option<Era>,
+    /// How long the server may be silent on the probe before the handshake is
+    /// tried. Default 3 s.
+    pub probe_timeout: Duration,
+    /// How long connecting may take in all. Default 10 s.
+    pub connect_timeout: Duration,
+    /// Bounds on a message.
+    pub limits: Limits,
+}
+
+impl ClientConfig {
+    /// The defaults for a client of this name.
+    pub fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            capabilities: "{}".into(),
+            era: None,
+            probe_timeout: Duration::from_secs(3),
+            connect_timeout: Duration::from_secs(10),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Which lifecycle a server has (`basic/versioning`, Terminology).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// `initialize` and a session.
+    Legacy,
+    /// Metadata on every request.
+    Modern,
+}
+
+/// What the server said of itself when the connection opened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerDescription {
+    /// The revision spoken from now on.
+    pub revision: Revision,
+    /// What it offers.
+    pub capabilities: ServerCapabilities,
+    /// Name and version, where it gave them.
+    pub info: Option<Implementation>,
+    /// What it wants a model to know.
+    pub instructions: Option<String>,
+}
+
+impl ServerDescription {
+    /// The lifecycle of the revision spoken.
+    pub fn era(&self) -> Era {
+        if self.revision.is_legacy() { Era::Legacy } else { Era::Modern }
+    }
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// Without a sign of life. Default 60 s.
+    pub timeout: Duration,
+    /// Whether progress starts `timeout` anew. Default true.
+    pub reset_on_progress: bool,
+    /// In all, whatever progress there is. Default 10 min.
+    pub max_total: Duration,
+    /// Whether to ask for progress. Default true.
+    pub progress: bool,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(60),
+            reset_on_progress: true,
+            max_total: Duration::from_secs(600),
+            progress: true,
+        }
+    }
+}

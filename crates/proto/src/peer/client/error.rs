@@ -1,0 +1,88 @@
+//! Why a call, or an exchange, came to nothing.
+
+use crate::types::RpcError;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::time::Duration;
+
+/// Why a call has no result.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with an error.
+    Rpc(RpcError),
+    /// No answer within this time; the server was told to stop.
+    Timeout(Duration),
+    /// The connection ended first; the text says how.
+    Closed(String),
+    /// The connection is not open yet.
+    NotConnected,
+    /// The caller's parameters are not a JSON object; the text says where.
+    Params(String),
+    /// The answer is not one the protocol allows.
+    Protocol(String),
+    /// The server wants input that this client did not offer.
+    InputRequired,
+    /// The exchange failed before an answer; asking again may work.
+    Exchange(LaneEnd),
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rpc(error) => error.fmt(f),
+            Self::Timeout(after) => write!(f, "no answer within {}", seconds(*after)),
+            Self::Closed(how) => write!(f, "the connection ended: {how}"),
+            Self::NotConnected => f.write_str("the connection is not open yet"),
+            Self::Params(what) => write!(f, "the parameters cannot be sent: {what}"),
+            Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
+            Self::InputRequired => {
+                f.write_str("the server asks for input that this client cannot give")
+            }
+            Self::Exchange(end) => end.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
+
+/// A time to a tenth of a second, for people.
+fn seconds(time: Duration) -> String {
+    let tenths = (time.as_millis() + 50) / 100;
+    match tenths % 10 {
+        0 => format!("{} s", tenths / 10),
+        rest => format!("{}.{rest} s", tenths / 10),
+    }
+}
+
+/// How an exchange ended without the response it was opened for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaneEnd {
+    /// The stream closed early, or the network failed.
+    Lost(String),
+    /// An HTTP status other than success, and the start of the body.
+    Status {
+        /// The status.
+        status: u16,
+        /// `WWW-Authenticate`, of a 401 or 403.
+        challenge: Option<String>,
+        /// The body, cut at some KiB.
+        body: String,
+        /// Whether a client that probes should fall back to the handshake.
+        fall_back: bool,
+    },
+}
+
+impl fmt::Display for LaneEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(how) => f.write_str(how),
+            Self::Status { status, body, .. } if body.trim().is_empty() => {
+                write!(f, "HTTP status {status}")
+            }
+            Self::Status { status, body, .. } => write!(f, "HTTP status {status}: {}", body.trim()),
+        }
+    }
+}

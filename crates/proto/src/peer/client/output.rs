@@ -1,0 +1,76 @@
+//! What the engine asks its driver to do.
+
+use super::{CallError, ServerDescription};
+use crate::method::Method;
+use crate::peer::Lane;
+use crate::revision::Revision;
+use crate::rpc::Json;
+use crate::types::Progress;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Which list a server says has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Changed {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources.
+    Resources,
+    /// One resource, by URI.
+    Resource(String),
+}
+
+/// What a transport needs to know of a message to send, besides its bytes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Head {
+    /// The method; [`Method::Unknown`] for responses.
+    pub method: Method,
+    /// The method's name on the wire; empty for responses.
+    pub method_name: String,
+    /// Whether an answer is expected on the lane.
+    pub is_request: bool,
+    /// The revision of the message; none for `initialize`, which negotiates it.
+    pub revision: Option<Revision>,
+    /// The tool, prompt or URI that `Mcp-Name` mirrors.
+    pub name: Option<String>,
+}
+
+/// What the driver has to do.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ClientOutput {
+    /// Send this message.
+    Send {
+        /// Which exchange to open; the connection itself over stdio.
+        lane: Lane,
+        /// The message, without a line end.
+        bytes: Vec<u8>,
+        /// What it is.
+        head: Head,
+    },
+    /// An exchange is no longer wanted: over HTTP, close its stream.
+    Abandon(Lane),
+    /// The connection is open.
+    Ready(ServerDescription),
+    /// It cannot be opened.
+    Failed(CallError),
+    /// A call has ended. The result is in the newest revision's shape.
+    Resolved(u64, Result<Json, CallError>),
+    /// A call has come further.
+    Progress(u64, Progress),
+    /// The server logs something: `params` of `notifications/message`.
+    Log(Json),
+    /// A list, or a resource, has changed.
+    Changed(Changed),
+    /// Something came that is no message, or one with no effect.
+    Ignored {
+        /// What it was, bounded.
+        what: String,
+        /// Whether it was not a message at all, as a print on stdout is.
+        noise: bool,
+    },
+}

@@ -1,0 +1,308 @@
+//! How a connection opens: the probe, the fallback and the handshake.
+//!
+//! Follows `basic/versioning`, Backward Compatibility. The first message to an
+//! unknown server is `server/discover`, never a call: a legacy server might
+//! execute it.
+
+use super::{
+    CallError, CallOptions, ClientOutput, ClientPeer, Era, LaneEnd, Phase, ServerDescription,
+    result,
+};
+use crate::method::Method;
+use crate::peer::Lane;
+use crate::revision::Revision;
+use crate::rpc::{self, Json, Message};
+use crate::types::{Implementation, RpcError, ServerCapabilities};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+use serde::Deserialize;
+
+/// Requests that may be spent on opening one connection. The longest way that
+/// makes sense is probe, probe in another revision, handshake, probe again.
+const OPENINGS: u8 = 4;
+
+/// What is remembered while a connection opens.
+#[derive(Default)]
+pub(super) struct Opening {
+    /// What is known, or assumed, of the server.
+    era: Option<Era>,
+    /// When connecting has taken long enough.
+    by: Duration,
+    sent: u8,
+    /// Whether a revision was tried again right after it was refused.
+    repeated: bool,
+    /// A probe that was given up for its silence. A server that was only slow
+    /// to start may answer it yet.
+    late: Option<u64>,
+    /// What it then said.
+    discovered: Option<ServerDescription>,
+}
+
+impl ClientPeer {
+    /// Opens the connection: [`ClientOutput::Ready`] or [`ClientOutput::Failed`]
+    /// follows. After a failure it may be called again on a new transport, with
+    /// another `era`.
+    pub fn connect(&mut self, now: Duration, era: Option<Era>) {
+        let era = era.or(self.config.era);
+        let by = now.saturating_add(self.config.connect_timeout);
+        self.opening = Opening { era, by, ..Opening::default() };
+        match era {
+            Some(Era::Legacy) => self.initialize(now),
+            Some(Era::Modern) | None => self.probe(now, Revision::NEWEST),
+        }
+    }
+
+    /// The revision in use, or tried.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    pub(super) fn is_opening(&self, id: u64) -> bool {
+        matches!(self.phase,
+            Phase::Probing { id: opening } | Phase::Initializing { id: opening } if opening == id)
+    }
+
+    pub(super) fn opening_answered(&mut self, now: Duration, result: Result<Json, CallError>) {
+        match (&self.phase, result) {
+            (Phase::Probing { .. }, Ok(json)) => match discovered(&json) {
+                Ok(Some(description)) => self.ready(description),
+                Ok(None) => self.initialize(now),
+                // Some legacy servers answer anything with some result.
+                Err(Discovery::Nonsense(error)) => self.fall_back(now, error),
+                Err(Discovery::NoCommon(error)) => self.failed(error),
+            },
+            (_, Err(CallError::Rpc(error))) if error.is_modern() => self.refused(now, error),
+            // Any other answer comes from a server that does not know the probe.
+            (Phase::Probing { .. }, Err(error)) => self.fall_back(now, error),
+            (_, Ok(json)) => self.initialized(&json),
+            (_, Err(error)) => self.not_initialized(now, error),
+        }
+    }
+
+    pub(super) fn opening_silent(&mut self, now: Duration, id: u64) {
+        let since = self.opening.by.saturating_sub(self.config.connect_timeout);
+        let error = CallError::Timeout(now.saturating_sub(since));
+        match self.phase {
+            Phase::Probing { .. } => {
+                self.opening.late = Some(id);
+                self.fall_back(now, error);
+            }
+            _ => self.not_initialized(now, error),
+        }
+    }
+
+    pub(super) fn opening_ended(&mut self, now: Duration, end: LaneEnd) {
+        let may = matches!(end, LaneEnd::Status { fall_back: true, .. });
+        let error = CallError::Exchange(end);
+        match self.phase {
+            Phase::Probing { .. } if may => self.fall_back(now, error),
+            _ => self.failed(error),
+        }
+    }
+
+    /// Takes the answer to a probe that was given up. It counts once the
+    /// handshake has been refused: a server of both eras may by then have
+    /// settled on the older one.
+    pub(super) fn late_probe(&mut self, id: u64, message: &Message) -> bool {
+        if self.opening.late != Some(id) {
+            return false;
+        }
+        self.opening.late = None;
+        let json = result::read(Method::ServerDiscover, Revision::NEWEST, message);
+        self.opening.discovered = json.ok().and_then(|json| discovered(&json).ok().flatten());
+        self.opening.discovered.is_some()
+    }
+
+    fn probe(&mut self, now: Duration, revision: Revision) {
+        self.revision = revision;
+        self.phase = Phase::Probing { id: self.next_id };
+        let timeout = if self.opening.era == Some(Era::Modern) {
+            self.config.connect_timeout
+        } else {
+            self.config.probe_timeout
+        };
+        self.open(now, Method::ServerDiscover, b"", timeout);
+    }
+
+    fn initialize(&mut self, now: Duration) {
+        self.revision = Revision::NEWEST_HANDSHAKE;
+        self.phase = Phase::Initializing { id: self.next_id };
+        let info = serde_json::to_string(&self.config.info).unwrap_or_default();
+        let params = format!(
+            "{{\"protocolVersion\":\"{}\",\"capabilities\":{},\"clientInfo\":{info}}}",
+            self.revision, self.config.capabilities,
+        );
+        self.open(now, Method::Initialize, params.as_bytes(), self.config.connect_timeout);
+    }
+
+    fn open(&mut self, now: Duration, method: Method, params: &[u8], timeout: Duration) {
+        self.opening.sent += 1;
+        let timeout = timeout.min(self.opening.by.saturating_sub(now));
+        let options = CallOptions { timeout, progress: false, ..CallOptions::default() };
+        self.send_request(now, method.name(), params, None, options);
+    }
+
+    /// Whether another request may be spent on opening.
+    fn may_try(&self, now: Duration) -> bool {
+        self.opening.sent < OPENINGS && now < self.opening.by
+    }
+
+    /// The same, for a revision that a refusal names. One that names the very
+    /// revision it refuses gets a second chance, as it may have only just come
+    /// up, but no third.
+    fn may_ask(&mut self, now: Duration, revision: Revision) -> bool {
+        let again = revision == self.revision;
+        self.may_try(now) && !(again && core::mem::replace(&mut self.opening.repeated, true))
+    }
+
+    /// A modern server that refuses what the probe, or the handshake, said.
+    fn refused(&mut self, now: Duration, error: RpcError) {
+        #[derive(Deserialize)]
+        struct Data {
+            supported: Vec<String>,
+        }
+        let data = error.data.as_ref();
+        let Some(Data { supported }) = data.and_then(|d| serde_json::from_str(d.get()).ok()) else {
+            return self.failed(CallError::Rpc(error));
+        };
+        match common(&supported) {
+            None => self.failed(no_common(&supported)),
+            Some(revision) if !self.may_ask(now, revision) => self.failed(CallError::Rpc(error)),
+            Some(revision) if revision.is_legacy() => self.initialize(now),
+            Some(revision) => self.probe(now, revision),
+        }
+    }
+
+    fn fall_back(&mut self, now: Duration, error: CallError) {
+        if self.opening.era == Some(Era::Modern) || !self.may_try(now) {
+            return self.failed(error);
+        }
+        self.initialize(now);
+    }
+
+    /// The handshake was refused, or met by silence. That is the end, unless
+    /// there is reason to think that the server is a modern one after all.
+    fn not_initialized(&mut self, now: Duration, error: CallError) {
+        if let Some(description) = self.opening.discovered.take() {
+            return self.ready(description);
+        }
+        let unheard = self.opening.late.is_some() || self.opening.era == Some(Era::Legacy);
+        if matches!(error, CallError::Rpc(_)) && unheard && self.may_try(now) {
+            self.opening.era = None;
+            self.opening.late = None;
+            return self.probe(now, Revision::NEWEST);
+        }
+        self.failed(error);
+    }
+
+    fn initialized(&mut self, json: &Json) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Body {
+            protocol_version: String,
+            #[serde(default)]
+            capabilities: ServerCapabilities,
+            // A name that does not fit counts as absent.
+            #[serde(default)]
+            server_info: serde_json::Value,
+            #[serde(default)]
+            instructions: Option<String>,
+        }
+        let body: Body = match json.read() {
+            Ok(body) => body,
+            Err(e) => {
+                return self.failed(CallError::Protocol(format!("the answer to initialize: {e}")));
+            }
+        };
+        let known = Revision::from_date(&body.protocol_version).filter(|r| r.is_legacy());
+        let Some(revision) = known else {
+            return self.failed(no_common(&[body.protocol_version]));
+        };
+        self.revision = revision;
+        let mut bytes = Vec::new();
+        rpc::notification(&mut bytes, Method::Initialized.name(), b"");
+        self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
+        self.ready(ServerDescription {
+            revision,
+            capabilities: body.capabilities,
+            info: serde_json::from_value(body.server_info).ok(),
+            instructions: body.instructions,
+        });
+    }
+
+    fn ready(&mut self, description: ServerDescription) {
+        self.revision = description.revision;
+        self.phase = Phase::Ready;
+        if let Some(id) = self.opening.late.take() {
+            self.out.push_back(ClientOutput::Abandon(Lane::Exchange(id)));
+        }
+        self.out.push_back(ClientOutput::Ready(description));
+    }
+
+    fn failed(&mut self, error: CallError) {
+        self.shut(&error.to_string());
+        self.out.push_back(ClientOutput::Failed(error));
+    }
+}
+
+/// Why an answer to `server/discover` opens no connection.
+enum Discovery {
+    Nonsense(CallError),
+    NoCommon(CallError),
+}
+
+/// What a modern server said of itself; none when it speaks only older
+/// revisions with us.
+fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Body {
+        supported_versions: Vec<String>,
+        #[serde(default)]
+        capabilities: ServerCapabilities,
+        #[serde(default)]
+        instructions: Option<String>,
+        #[serde(rename = "_meta", default)]
+        meta: serde_json::Value,
+    }
+    let body: Body = json.read().map_err(|e| {
+        let text = format!("not an answer to server/discover: {e}");
+        Discovery::Nonsense(CallError::Protocol(text))
+    })?;
+    let Some(revision) = common(&body.supported_versions) else {
+        return Err(Discovery::NoCommon(no_common(&body.supported_versions)));
+    };
+    if revision.is_legacy() {
+        return Ok(None);
+    }
+    // A name that does not fit counts as absent.
+    let info = body.meta.get("io.modelcontextprotocol/serverInfo").cloned();
+    let info = info.and_then(|info| serde_json::from_value::<Implementation>(info).ok());
+    Ok(Some(ServerDescription {
+        revision,
+        capabilities: body.capabilities,
+        info,
+        instructions: body.instructions,
+    }))
+}
+
+/// The newest revision that both sides speak.
+fn common(supported: &[String]) -> Option<Revision> {
+    Revision::ALL.iter().rev().copied().find(|r| supported.iter().any(|s| s == r.date()))
+}
+
+fn no_common(supported: &[String]) -> CallError {
+    let ours: Vec<&str> = Revision::ALL.iter().map(|r| r.date()).collect();
+    let mut theirs: Vec<String> =
+        supported.iter().take(10).map(|version| crate::peer::brief(version.as_bytes())).collect();
+    if supported.len() > theirs.len() {
+        theirs.push("…".to_string());
+    }
+    let theirs = if theirs.is_empty() { "none".to_string() } else { theirs.join(", ") };
+    CallError::Protocol(format!(
+        "no common protocol revision: the server speaks {theirs}, this client {}",
+        ours.join(", "),
+    ))
+}

@@ -1,0 +1,75 @@
+//! What a server says of itself.
+
+use crate::revision::Revision;
+use crate::types::{Implementation, ServerCapabilities};
+use alloc::vec::Vec;
+use serde::Serialize;
+
+/// Who the server is, with the parts of its answers that never change rendered.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Members of a result after `protocolVersion`.
+    pub(super) initialize: Vec<u8>,
+    /// The result of `server/discover`, but for what every result carries.
+    pub(super) discover: Vec<u8>,
+    /// What every modern result carries in front.
+    pub(super) complete: Vec<u8>,
+    /// The same when the result has a `_meta` of its own.
+    pub(super) complete_bare: &'static [u8],
+    pub(super) logging: bool,
+}
+
+impl Identity {
+    /// Renders what the server says of itself.
+    ///
+    /// # Errors
+    /// When a capability cannot be written as JSON.
+    pub fn new(
+        info: &Implementation,
+        capabilities: &ServerCapabilities,
+        instructions: Option<&str>,
+    ) -> Result<Self, serde_json::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialize<'a> {
+            capabilities: &'a ServerCapabilities,
+            server_info: &'a Implementation,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            instructions: Option<&'a str>,
+        }
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Discover<'a> {
+            supported_versions: Vec<&'static str>,
+            capabilities: &'a ServerCapabilities,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            instructions: Option<&'a str>,
+            ttl_ms: u64,
+            cache_scope: &'static str,
+        }
+        let initialize = Initialize { capabilities, server_info: info, instructions };
+        let discover = Discover {
+            supported_versions: supported(),
+            capabilities,
+            instructions,
+            ttl_ms: 0,
+            cache_scope: "private",
+        };
+        let mut complete =
+            br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
+        complete.extend(serde_json::to_vec(info)?);
+        complete.push(b'}');
+        Ok(Self {
+            initialize: serde_json::to_vec(&initialize)?,
+            discover: serde_json::to_vec(&discover)?,
+            complete,
+            complete_bare: br#""resultType":"complete""#,
+            logging: capabilities.logging.is_some(),
+        })
+    }
+}
+
+/// Every revision, newest first.
+pub(super) fn supported() -> Vec<&'static str> {
+    Revision::ALL.iter().rev().map(|r| r.date()).collect()
+}
