@@ -97,6 +97,7 @@ fn options(
     if let Some(total) = limits.max_request_timeout {
         options.call.max_total = total;
     }
+    options.message_bytes = limits.message_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     if let Some(seconds) = arguments.timeout {
         options.call.timeout = Duration::from_secs_f64(seconds);
         options.call.max_total = options.call.max_total.max(options.call.timeout);

@@ -65,6 +65,9 @@ pub struct RegistryOptions {
     pub connect_timeout: Duration,
     /// Bounds on each call.
     pub call: CallOptions,
+    /// The largest message taken from a server, in bytes; by default what each
+    /// transport says.
+    pub message_bytes: Option<usize>,
     /// How long a child may take to end by itself. Default 2 s.
     pub grace: Duration,
     /// Folders that a sandboxed or relative launch starts in by default.
@@ -83,6 +86,7 @@ impl RegistryOptions {
             builtins,
             connect_timeout: Duration::from_secs(10),
             call: CallOptions::default(),
+            message_bytes: None,
             grace: Duration::from_secs(2),
             current: PathBuf::from("."),
             observer: None,

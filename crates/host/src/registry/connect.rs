@@ -5,7 +5,7 @@ use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
 use carrick::Client;
 use carrick::client::{ClientConfig, Era, EventHandler};
 use carrick::transport::child::Command;
-use carrick::transport::http::HttpTransport;
+use carrick::transport::http::{HttpOptions, HttpTransport};
 use carrick::transport::memory;
 use std::sync::Arc;
 
@@ -61,6 +61,7 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
     for (name, value) in &launch.env {
         command.env.insert(name, value.expose());
     }
+    command.message_limit = options.message_bytes.unwrap_or(command.message_limit);
     command.cwd = Some(launch.cwd.clone().unwrap_or_else(|| options.current.clone()));
     command
 }
@@ -68,6 +69,8 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
 fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport, ServerErrorKind> {
     let headers =
         launch.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, Default::default())
+    let mut settings = HttpOptions::default();
+    settings.max_message_bytes = options.message_bytes.unwrap_or(settings.max_message_bytes);
+    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, settings)
         .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
 }

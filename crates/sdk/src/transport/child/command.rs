@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use super::environment::{DEFAULT_INHERITED, Environment};
+use crate::transport::stdio::DEFAULT_LINE_LIMIT;
 
 /// A server to start as a child process.
 ///
@@ -37,6 +38,9 @@ pub struct Command {
     /// How many bytes of the server's latest stderr output are kept, 64 KiB by default. All of it
     /// is read, so that a server never waits for its stderr.
     pub stderr_limit: usize,
+    /// The largest message taken from the server, in bytes, by default
+    /// [`DEFAULT_LINE_LIMIT`]. A larger one ends the connection.
+    pub message_limit: usize,
 }
 
 impl Command {
@@ -51,6 +55,7 @@ impl Command {
             env: Environment::new(),
             cwd: None,
             stderr_limit: 64 * 1024,
+            message_limit: DEFAULT_LINE_LIMIT,
         }
     }
 

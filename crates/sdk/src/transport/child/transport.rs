@@ -40,6 +40,13 @@ impl ChildTransport {
         Self { lines, process: Arc::new(process), grace, ending: None, closing: None }
     }
 
+    /// The same with another bound on one message of the server, in bytes.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.lines = self.lines.limit(limit);
+        self
+    }
+
     /// The server's processes.
     pub fn process(&self) -> Arc<Process> {
         self.process.clone()
