@@ -1,4 +1,4 @@
-//! Writing data to stdout.
+//! Writing data to stdout and talk to stderr.
 
 use crate::exit::Failure;
 use carrick_host::permission::visible;
@@ -17,7 +17,7 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     bytes(format!("{text}\n").as_bytes())
 }
 
-/// Prints bytes as they are.
+/// Writes bytes to stdout and nothing else.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
@@ -28,15 +28,15 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Says something on stderr. That nobody reads it is no reason to stop.
-pub(crate) fn say(text: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
-}
-
-/// Prints text that a server or a model wrote: byte for byte into a file or a
-/// pipe, with control characters made visible on a terminal.
+/// Prints text that a server or a model wrote: as it is into a file or a pipe,
+/// with control characters made visible on a terminal.
 pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
     if io::stdout().is_terminal() { line(&shown(text)) } else { line(text) }
+}
+
+/// Says a line on stderr. When nobody can hear it, the work goes on.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Foreign text for a terminal, lines kept.

@@ -65,8 +65,7 @@ pub struct RegistryOptions {
     pub connect_timeout: Duration,
     /// Bounds on each call.
     pub call: CallOptions,
-    /// The largest message taken from a server, in bytes; by default what each
-    /// transport says.
+    /// The largest message taken from a server, in bytes; `None` for the transport's own.
     pub message_bytes: Option<usize>,
     /// How long a child may take to end by itself. Default 2 s.
     pub grace: Duration,

@@ -11,6 +11,9 @@ use carrick_host::turn::Received;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Tools named in the hint after a wrong name.
+const NAMED: usize = 30;
+
 /// Calls one tool. The person has named it, so nothing is asked; what the
 /// config denies stays denied.
 pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
@@ -43,9 +46,15 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
 
 fn find<'a>(tools: &'a [Tool], call: &Call) -> Result<&'a Tool, Failure> {
     tools.iter().find(|tool| tool.name == call.tool).ok_or_else(|| {
-        let names: Vec<String> = tools.iter().map(|tool| visible(&tool.name)).collect();
+        let names: Vec<String> = tools.iter().take(NAMED).map(|tool| visible(&tool.name)).collect();
+        let hint = match tools.len().checked_sub(NAMED) {
+            None | Some(0) => format!("it has: {}", names.join(", ")),
+            Some(more) => {
+                format!("it has: {} and {more} more, which `carrick tools` lists", names.join(", "))
+            }
+        };
         Failure::usage(format!("server {:?} has no tool {}", call.server, quoted(&call.tool)))
-            .hint(format!("it has: {}", names.join(", ")))
+            .hint(hint)
     })
 }
 

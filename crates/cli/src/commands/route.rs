@@ -38,12 +38,10 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
     let done = calls.run(wanted).await;
     setup.registry.close().await;
     let done = done.map_err(|error| match error {
-        TurnError::PermissionNeeded(what) => {
-            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}"))
-                .hint("--yes runs such calls, --deny refuses them")
-        }
+        TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         other => Failure::failed(other),
     })?;
+    frontend.finish()?;
     let code = code(&done);
     if !arguments.json {
         print_results(&items, done)?;

@@ -4,7 +4,7 @@ use crate::args::Arguments;
 use crate::environment;
 use crate::exit::{Code, Failure};
 use crate::frontend::question;
-use crate::print::say;
+use crate::print;
 use carrick_host::config::{ConfigFile, ContentHash};
 use carrick_host::trust::{Review, TrustStatus, TrustStore};
 
@@ -18,7 +18,14 @@ pub(crate) fn store() -> Result<TrustStore, Failure> {
 }
 
 /// Sees to it that every project file is approved, by the flag or by asking.
-pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<TrustStore, Failure> {
+/// Gives the approvals, unless no file needs any.
+pub(crate) fn trust(
+    arguments: &Arguments,
+    files: &[ConfigFile],
+) -> Result<Option<TrustStore>, Failure> {
+    if !files.iter().any(ConfigFile::needs_approval) {
+        return Ok(None);
+    }
     let mut store = store()?;
     for file in files.iter().filter(|file| file.needs_approval()) {
         let status = store.status(file);
@@ -34,12 +41,12 @@ pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<Trust
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
             None => {
-                say(&text);
+                print::say(&text);
                 return Err(refused(file));
             }
         }
     }
-    Ok(store)
+    Ok(Some(store))
 }
 
 /// What a person must see before they approve.

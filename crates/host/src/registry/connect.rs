@@ -61,7 +61,9 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
     for (name, value) in &launch.env {
         command.env.insert(name, value.expose());
     }
-    command.message_limit = options.message_bytes.unwrap_or(command.message_limit);
+    if let Some(limit) = options.message_bytes {
+        command.message_limit = limit;
+    }
     command.cwd = Some(launch.cwd.clone().unwrap_or_else(|| options.current.clone()));
     command
 }
@@ -69,8 +71,10 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
 fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport, ServerErrorKind> {
     let headers =
         launch.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    let mut settings = HttpOptions::default();
-    settings.max_message_bytes = options.message_bytes.unwrap_or(settings.max_message_bytes);
-    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, settings)
+    let mut bounds = HttpOptions::default();
+    if let Some(limit) = options.message_bytes {
+        bounds.max_message_bytes = limit;
+    }
+    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, bounds)
         .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
 }

@@ -37,8 +37,8 @@ impl Client {
         events: Option<EventHandler>,
         grace: Duration,
     ) -> Result<Self, ClientError> {
-        let transport = ChildTransport::new(spawn(command).await?, grace);
-        let transport = transport.limit(command.message_limit);
+        let transport =
+            ChildTransport::new(spawn(command).await?, grace).limit(command.message_limit);
         let process = transport.process();
         match Self::connect(transport, config, events).await {
             Ok(mut client) => {

@@ -40,7 +40,7 @@ impl ChildTransport {
         Self { lines, process: Arc::new(process), grace, ending: None, closing: None }
     }
 
-    /// The same with another bound on one message of the server, in bytes.
+    /// The same with another bound on one message, in bytes.
     #[must_use]
     pub fn limit(mut self, limit: usize) -> Self {
         self.lines = self.lines.limit(limit);
