@@ -123,6 +123,9 @@ fn read_prints_text_and_bytes_as_they_are() {
     assert_eq!(result["contents"][0]["text"], "one\ntwo\n");
     sandbox.run(&["read", "files", "file:///etc/hostname"]).exits(1).says(["\"files\""]);
     sandbox.run(&["read", "nobody", "file:///x"]).exits(2);
+    let remote = json!({ "url": "http://127.0.0.1:1/mcp" });
+    let sandbox = Sandbox::with_servers([("remote", remote)]);
+    sandbox.run(&["read", "remote", "file:///x"]).exits(4).says(["\"remote\""]);
 }
 
 #[test]

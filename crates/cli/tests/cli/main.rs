@@ -15,4 +15,6 @@ mod processes;
 mod route;
 mod stdio;
 mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod trust;

@@ -91,33 +91,6 @@ fn nothing_is_coloured_without_a_terminal() {
     assert!(!run.stdout.contains('\x1b') && !run.stderr.contains('\x1b'), "{run}");
 }
 
-/// `script` gives a terminal to whatever is run in it.
-#[test]
-#[cfg(target_os = "linux")]
-fn no_color_is_respected_on_a_terminal() {
-    let coloured = |no_color: Option<&str>| {
-        let sandbox = Sandbox::new();
-        let program = env!("CARGO_BIN_EXE_carrick");
-        let line = format!(
-            "{program} ask --model builtin:match 'What time is it in Tokyo when it is 09:00 in Paris?'"
-        );
-        let mut command = std::process::Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).env_clear().stdin(Stdio::null());
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", sandbox.root()).current_dir(sandbox.project());
-        if let Some(value) = no_color {
-            command.env("NO_COLOR", value);
-        }
-        let output = command.output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(text.contains("convert_time"), "{text}");
-        text.contains("\x1b[")
-    };
-    assert!(coloured(None));
-    assert!(!coloured(Some("1")));
-    assert!(coloured(Some("")), "an empty NO_COLOR counts as unset");
-}
-
 #[test]
 fn the_question_may_come_on_stdin() {
     let mut sandbox = Sandbox::new();
