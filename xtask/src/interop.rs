@@ -12,6 +12,8 @@ use crate::{Result, process};
 
 mod ask;
 mod drive;
+mod entries;
+mod leftovers;
 mod peers;
 mod serve;
 mod served;
@@ -27,6 +29,8 @@ struct Rig {
     carrick: PathBuf,
     /// Where servers and clients run.
     folder: PathBuf,
+    /// Where `carrick` finds its config and keeps what it remembers.
+    own: PathBuf,
 }
 
 /// What a check does; its error is the reason for a failure.
@@ -83,23 +87,40 @@ const USAGE: &str = "usage: cargo xtask interop [--install] [--binary PATH] [fil
 /// `cargo xtask interop`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::new(arguments)?;
-    let peers = Peers::install()?;
     if options.install {
-        return Ok(());
+        return Peers::install().map(drop);
     }
-    let target = process::target_directory()?;
-    let folder = target.join("interop/folder");
-    lay_out(&folder)?;
-    let carrick = options.binary.clone().map_or_else(|| build(&target), Ok)?;
-    let rig = Rig { peers, carrick, folder };
-    let checks = [serve::checks(), drive::checks(), ask::checks()].into_iter().flatten();
-    let chosen: Vec<Check> = checks.filter(|check| options.chooses(check)).collect();
+    let Outcome { passed, failed } = check(&options)?;
+    println!("interop: {passed} of {} checks passed", passed + failed);
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} interop checks failed")) }
+}
+
+/// How many checks passed and failed.
+pub(crate) struct Outcome {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+}
+
+/// Runs every check.
+pub(crate) fn run_all() -> Result<Outcome> {
+    check(&Options::default())
+}
+
+fn check(options: &Options) -> Result<Outcome> {
+    let checks = [serve::checks(), drive::checks(), ask::checks(), leftovers::checks()];
+    let chosen: Vec<Check> =
+        checks.into_iter().flatten().filter(|check| options.chooses(check)).collect();
     if chosen.is_empty() {
         return Err(format!("no interop check is named like {}", options.filters.join(" or ")));
     }
+    let peers = Peers::install()?;
+    let target = process::target_directory()?;
+    let (folder, own) = (target.join("interop/folder"), target.join("interop/own"));
+    lay_out(&folder, &own)?;
+    let carrick = options.binary.clone().map_or_else(|| build(&target), Ok)?;
+    let rig = Rig { peers, carrick, folder, own };
     let failed = chosen.iter().filter(|check| !passes(check, &rig)).count();
-    println!("interop: {} of {} checks passed", chosen.len() - failed, chosen.len());
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} interop checks failed")) }
+    Ok(Outcome { passed: chosen.len() - failed, failed })
 }
 
 fn build(target: &Path) -> Result<PathBuf> {
@@ -125,13 +146,15 @@ fn passes(check: &Check, rig: &Rig) -> bool {
 /// The file that servers of files are asked for, and what is in it.
 const NOTE: (&str, &str) = ("note.txt", "a carrick bend joins two lines\n");
 
-/// Makes the folder anew, with a file and a git repository in it.
-fn lay_out(folder: &Path) -> Result<()> {
+/// Makes both folders anew, the first with a file and a git repository in it.
+fn lay_out(folder: &Path, own: &Path) -> Result<()> {
     let failed = |error: std::io::Error| format!("cannot prepare {}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(failed)?;
+    for folder in [folder, own] {
+        if folder.exists() {
+            fs::remove_dir_all(folder).map_err(failed)?;
+        }
+        fs::create_dir_all(folder).map_err(failed)?;
     }
-    fs::create_dir_all(folder).map_err(failed)?;
     fs::write(folder.join(NOTE.0), NOTE.1).map_err(failed)?;
     let git =
         |arguments: &[&str]| process::run(Command::new("git").current_dir(folder).args(arguments));

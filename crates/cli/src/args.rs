@@ -3,29 +3,61 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+const GLOBAL: &str = "For all commands";
+
+const AFTER_HELP: &str = "\
+Examples:
+  carrick ask \"What time is it in Tokyo when it is 09:00 in Paris?\"
+  carrick tools --long
+  carrick call time convert_time time=09:00 source_timezone=Paris target_timezone=Tokyo
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied or needed, 4 a server that was
+needed could not be reached, 5 a tool reported an error.";
+
 /// Joins any language model to any tool.
 #[derive(Debug, Parser)]
-#[command(name = "carrick", version, about, max_term_width = 100)]
+#[command(name = "carrick", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
     /// The config file, in place of the project's .mcp.json
-    #[arg(long, global = true, value_name = "FILE", env = "CARRICK_CONFIG")]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "FILE",
+        env = "CARRICK_CONFIG",
+        hide_env_values = true
+    )]
     pub(crate) config: Option<PathBuf>,
 
     /// Approve the project's config as it is now: bare, or with the hash that `carrick trust
     /// --show` prints, so that nothing else is approved
-    #[arg(long, global = true, value_name = "HASH", num_args = 0..=1, require_equals = true)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "HASH",
+        num_args = 0..=1,
+        require_equals = true
+    )]
     pub(crate) trust: Option<Option<String>>,
 
     /// Seconds a request may take without a sign of life [default: 60]
-    #[arg(long, global = true, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL,
+        value_name = "SECONDS",
+        value_parser = seconds,
+        allow_negative_numbers = true
+    )]
     pub(crate) timeout: Option<f64>,
 
     /// Print data as JSON, one object a line
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     /// Say more on stderr
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, help_heading = GLOBAL)]
     pub(crate) verbose: bool,
 
     #[command(subcommand)]
@@ -82,7 +114,7 @@ pub(crate) struct PermissionArgs {
     pub(crate) deny: bool,
 
     /// Who is asked: the terminal, or a program that answers `{"id":…,"allow":true}` on stdin
-    #[arg(long, value_enum, default_value = "terminal")]
+    #[arg(long, value_enum, value_name = "WHO", default_value = "terminal")]
     pub(crate) approve: ApproveArg,
 }
 

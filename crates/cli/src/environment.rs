@@ -57,5 +57,7 @@ pub(crate) fn start_log(verbose: bool) {
         .with_ansi(colours())
         .without_time()
         .with_target(verbose)
+        // It would panic when nobody reads stderr.
+        .log_internal_errors(false)
         .init();
 }

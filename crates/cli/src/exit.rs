@@ -1,7 +1,11 @@
 //! How a command ends: its exit code, and an error that says what to do next.
 
+use crate::print;
+use carrick::client::ClientError;
+use carrick::transport::child::SpawnError;
+use carrick_host::permission::quoted;
 use carrick_host::registry::{ServerError, ServerErrorKind};
-use serde_json::json;
+use carrick_host::turn::Event;
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -30,6 +34,7 @@ impl From<Code> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     code: Code,
+    /// The server at fault, which the message does not name.
     server: Option<String>,
     message: String,
     /// What to do next.
@@ -49,6 +54,15 @@ impl Failure {
         Self::new(Code::Usage, message)
     }
 
+    /// A call would have to be asked about, and nobody can be asked.
+    pub(crate) fn permission_needed(what: &str) -> Self {
+        let message = format!("a permission is needed for:\n{}", what.trim_end());
+        Self::new(Code::Permission, message).hint(
+            "--yes runs such calls, --deny refuses them; \"permissions\" in the config decides \
+             for good",
+        )
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
@@ -56,20 +70,24 @@ impl Failure {
 
     /// Says it on stderr.
     pub(crate) fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.message);
+        match &self.server {
+            Some(server) => {
+                print::say(format_args!("error: server {}: {}", quoted(server), self.message));
+            }
+            None => print::say(format_args!("error: {}", self.message)),
+        }
         for hint in &self.hints {
-            eprintln!("hint: {hint}");
+            print::say(format_args!("hint: {hint}"));
         }
         self.code.into()
     }
 
     /// Says it on stderr and as an event on stdout.
     pub(crate) fn report_json(&self) -> ExitCode {
-        let mut event = json!({ "type": "error", "message": self.message });
-        if let Some(server) = &self.server {
-            event["server"] = json!(server);
+        let event = Event::Error { server: self.server.clone(), message: self.message.clone() };
+        if let Err(failure) = print::json(&event) {
+            failure.report();
         }
-        println!("{event}");
         self.report()
     }
 }
@@ -83,27 +101,34 @@ impl From<ServerError> for Failure {
             _ => Code::Failed,
         };
         let hint = match error.kind() {
-            ServerErrorKind::Unknown { .. } => Some("`carrick servers` lists the servers"),
+            ServerErrorKind::Unknown { .. } => Some("`carrick servers` tells more about them"),
             ServerErrorKind::Disabled => {
                 Some("take \"disabled\" out of its entry in the config to use it")
             }
             ServerErrorKind::Unapproved => {
                 Some("`carrick trust` shows what the project's config would run, and approves it")
             }
-            ServerErrorKind::Connect(_) => {
-                Some("`carrick doctor` tries each server and shows what it says")
-            }
+            ServerErrorKind::Connect(error) => Some(connect_hint(error)),
             _ => None,
         };
         let failure = Self {
             code,
             server: Some(error.server().to_owned()),
-            message: error.to_string(),
+            message: print::shown(&error.message()),
             hints: Vec::new(),
         };
         match hint {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+}
+
+fn connect_hint(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::Spawn(SpawnError::NotFound { .. } | SpawnError::NoSuchFile { .. }) => {
+            "install the program, or write its whole path as \"command\" in the config"
+        }
+        _ => "`carrick doctor` tries every server, also for output that is no message",
     }
 }

@@ -1,8 +1,9 @@
-//! Writing data to stdout.
+//! Writing data to stdout and talk to stderr.
 
 use crate::exit::Failure;
 use carrick_host::permission::visible;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 /// Prints one object as a line of JSON.
@@ -13,8 +14,13 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Prints a line as it is.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
+    bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes bytes to stdout and nothing else.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
     match written {
         // Whoever reads has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -22,10 +28,15 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints text that a server or a model wrote: byte for byte into a file or a
-/// pipe, with control characters made visible on a terminal.
+/// Prints text that a server or a model wrote: as it is into a file or a pipe,
+/// with control characters made visible on a terminal.
 pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
     if io::stdout().is_terminal() { line(&shown(text)) } else { line(text) }
+}
+
+/// Says a line on stderr. When nobody can hear it, the work goes on.
+pub(crate) fn say(text: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Foreign text for a terminal, lines kept.

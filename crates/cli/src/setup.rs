@@ -1,20 +1,22 @@
 //! From the command line and the environment to a registry of servers.
 
 mod builtins;
+mod model;
 mod trusting;
 
 pub(crate) use builtins::builtin;
+pub(crate) use model::model;
 use trusting::trust;
 pub(crate) use trusting::{review, store};
 
 use crate::args::Arguments;
 use crate::environment;
 use crate::exit::Failure;
-use crate::print::shown;
+use crate::print::{self, shown};
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
-use carrick_host::config::{Config, ConfigFile, Places, Settings, builtin_servers};
+use carrick_host::config::{Config, ConfigFile, Fault, Places, Settings, builtin_servers};
 use carrick_host::permission::Policy;
 use carrick_host::registry::{Registry, RegistryOptions, ServerObserver};
 use std::path::PathBuf;
@@ -38,11 +40,13 @@ impl Setup {
         let places = places(arguments)?;
         let files = read(&places)?;
         let store = trust(arguments, &files)?;
-        let approved = |file: &ConfigFile| store.is_trusted(file);
+        let approved = |file: &ConfigFile| {
+            !file.needs_approval() || store.as_ref().is_some_and(|store| store.is_trusted(file))
+        };
         let mut config =
             Config::resolve(&files, &approved, &environment::raw_variable, &places.current);
         for warning in &config.warnings {
-            eprintln!("warning: {}", shown(&warning.to_string()));
+            print::say(format_args!("warning: {}", shown(&warning.to_string())));
         }
         if files.is_empty() {
             let builtin = builtin_servers(&places.current);
@@ -71,7 +75,12 @@ pub(crate) fn places(arguments: &Arguments) -> Result<Places, Failure> {
 /// All config files there are.
 pub(crate) fn read(places: &Places) -> Result<Vec<ConfigFile>, Failure> {
     places.read().map_err(|error| {
-        Failure::usage(shown(&error.to_string())).hint("docs/config.md describes the file")
+        let failure = Failure::usage(shown(&error.to_string()));
+        match error.fault() {
+            // There is nothing to describe.
+            Fault::Read(_) | Fault::NotAFile => failure,
+            _ => failure.hint("docs/config.md describes the file"),
+        }
     })
 }
 
@@ -97,6 +106,7 @@ fn options(
     if let Some(total) = limits.max_request_timeout {
         options.call.max_total = total;
     }
+    options.message_bytes = limits.message_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     if let Some(seconds) = arguments.timeout {
         options.call.timeout = Duration::from_secs_f64(seconds);
         options.call.max_total = options.call.max_total.max(options.call.timeout);

@@ -41,7 +41,7 @@ pub enum ServerEvent {
     Connected(String),
     /// The connection is gone; the text says how.
     Closed(String),
-    /// Printed something on its stdout that is no message (reported once).
+    /// Printed something on its stdout that is no message (reported once for a connection).
     Noise(String),
     /// Said something in its log: level and text.
     Log(String, String),
@@ -65,6 +65,8 @@ pub struct RegistryOptions {
     pub connect_timeout: Duration,
     /// Bounds on each call.
     pub call: CallOptions,
+    /// The largest message taken from a server, in bytes; `None` for the transport's own.
+    pub message_bytes: Option<usize>,
     /// How long a child may take to end by itself. Default 2 s.
     pub grace: Duration,
     /// Folders that a sandboxed or relative launch starts in by default.
@@ -83,6 +85,7 @@ impl RegistryOptions {
             builtins,
             connect_timeout: Duration::from_secs(10),
             call: CallOptions::default(),
+            message_bytes: None,
             grace: Duration::from_secs(2),
             current: PathBuf::from("."),
             observer: None,

@@ -4,6 +4,7 @@
 //! spans ([`crate::rpc`]). Open sets (content kinds, log levels, capabilities)
 //! keep what they do not know.
 
+mod ask;
 mod capability;
 mod content;
 mod error;
@@ -12,6 +13,10 @@ mod prompt;
 mod resource;
 mod tool;
 
+pub use ask::{
+    Contents, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult,
+    ListRootsResult, Root, SamplingMessage,
+};
 pub use capability::{
     ClientCapabilities, Implementation, ListCapability, ResourceCapability, ServerCapabilities,
 };

@@ -81,6 +81,18 @@ async fn logs(context: Context) -> String {
     "logged".into()
 }
 
+/// The checksum of a text, as [`checksum_of`] has it.
+#[tool(read_only)]
+async fn checksum(t: String) -> String {
+    checksum_of(&t)
+}
+
+/// A checksum (FNV-1a, 64 bits) as hexadecimal digits.
+pub fn checksum_of(text: &str) -> String {
+    let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
 /// How often the tools with effects have run.
 #[derive(Default)]
 pub struct Counts {
@@ -90,11 +102,25 @@ pub struct Counts {
 
 /// The tools of the fixture.
 pub fn fixture_tools() -> impl Iterator<Item = Tool> {
-    tools![echo, safe_echo, danger_run, sleep_ms, slow, count, noargs, opt, fail, panics, logs]
-        .into_iter()
+    tools![
+        echo, safe_echo, danger_run, sleep_ms, slow, count, noargs, opt, fail, panics, logs,
+        checksum
+    ]
+    .into_iter()
 }
 
 /// The server.
 pub fn server() -> Server {
     Server::builder("fixture", "1.0.0").state(Counts::default()).tools(fixture_tools()).build()
+}
+
+/// Writes a text.
+#[tool]
+async fn write(text: String) -> String {
+    format!("wrote: {text}")
+}
+
+/// The server `docs` that the cases of model output assume, with its one tool `write`.
+pub fn docs() -> Server {
+    Server::builder("docs", "1.0.0").tools(tools![write]).build()
 }

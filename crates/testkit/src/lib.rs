@@ -1,3 +1,7 @@
 //! Test peers and fixtures for the workspace.
 
+pub mod faulty;
 pub mod fixture;
+pub mod model;
+pub mod peer;
+pub mod weather;

@@ -1,5 +1,7 @@
 //! How many checks passed, read from what the test runners print.
 
+use crate::interop;
+
 /// Checks that passed and failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -58,6 +60,12 @@ impl Counts {
             total = Some(total.unwrap_or_default().plus(counts));
         }
         total
+    }
+}
+
+impl From<interop::Outcome> for Counts {
+    fn from(outcome: interop::Outcome) -> Counts {
+        Counts { passed: outcome.passed as u64, failed: outcome.failed as u64 }
     }
 }
 

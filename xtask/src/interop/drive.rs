@@ -1,20 +1,15 @@
-//! The official servers under our command line: `carrick tools` and `carrick call`.
-
-use std::fs;
-use std::process::Command;
+//! The official servers under our command line: `tools`, `call`, `read` and `doctor`.
 
 use serde_json::{Value, json};
 
-use super::served::{Served, free_port};
+use super::entries::{Official, carrick, json_lines, over_http, servers};
 use super::{Check, LIMIT, NOTE, Rig, expect, printed};
 use crate::{Result, process};
 
-/// A server, a tool that it must list, and a call of it.
+/// A tool that a server must list, and a call of it.
 #[derive(Clone, Copy)]
 struct Target {
-    name: &'static str,
-    /// The entry of `mcpServers`.
-    entry: fn(&Rig) -> Value,
+    server: Official,
     tool: &'static str,
     /// Arguments as the command line takes them; `{folder}` is filled in.
     arguments: &'static [&'static str],
@@ -22,102 +17,80 @@ struct Target {
     answer: &'static str,
 }
 
-/// The servers that `carrick` starts itself. The two from Python speak the newest
-/// revision, the two from npm an older one.
-const STDIO: [Target; 4] = [
+const EVERYTHING: Target = Target {
+    server: Official::Everything,
+    tool: "echo",
+    arguments: &["message=hello"],
+    answer: "Echo: hello",
+};
+
+const TARGETS: [Target; 4] = [
+    EVERYTHING,
     Target {
-        name: "everything",
-        entry: everything,
-        tool: "echo",
-        arguments: &["message=hello"],
-        answer: "Echo: hello",
-    },
-    Target {
-        name: "filesystem",
-        entry: filesystem,
+        server: Official::Filesystem,
         tool: "read_text_file",
         arguments: &["path={folder}/note.txt"],
         answer: NOTE.1,
     },
     Target {
-        name: "time",
-        entry: |rig| entry(rig.peers.python_server("mcp-server-time")),
+        server: Official::Time,
         tool: "convert_time",
         arguments: &["source_timezone=Asia/Tokyo", "time=12:30", "target_timezone=UTC"],
         answer: "03:30",
     },
     Target {
-        name: "git",
-        entry: |rig| entry(rig.peers.python_server("mcp-server-git")),
+        server: Official::Git,
         tool: "git_log",
         arguments: &["repo_path={folder}"],
         answer: "a first note",
     },
 ];
 
-/// For each server its tools and a call; the one that also serves HTTP twice.
+/// Resources of the server of all features: one that it lists, and one of a template.
+const RESOURCES: [(&str, &str, &str); 2] = [
+    ("listed", "demo://resource/static/document/architecture.md", "Everything Server"),
+    ("template", "demo://resource/dynamic/text/1", "Resource 1"),
+];
+
+/// For each server its tools and a call; the one that also serves HTTP twice, and its
+/// resources; and all together.
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = Vec::new();
-    for target in STDIO {
-        checks.push(Check::new(format!("drive/{}/stdio/tools", target.name), move |rig| {
-            tools(rig, target, &(target.entry)(rig))
+    for target in TARGETS {
+        let name = |what: &str| format!("drive/{}/stdio/{what}", target.server.name());
+        checks.push(Check::new(name("tools"), move |rig| tools(rig, target, &config(rig, target))));
+        checks.push(Check::new(name("call"), move |rig| call(rig, target, &config(rig, target))));
+    }
+    checks.push(Check::new("drive/everything/http/tools", |rig| {
+        over_http(rig, |entry| tools(rig, EVERYTHING, &json!({"everything": entry})))
+    }));
+    checks.push(Check::new("drive/everything/http/call", |rig| {
+        over_http(rig, |entry| call(rig, EVERYTHING, &json!({"everything": entry})))
+    }));
+    for (name, uri, text) in RESOURCES {
+        checks.push(Check::new(format!("drive/everything/stdio/read/{name}"), move |rig| {
+            read(rig, uri, text, &config(rig, EVERYTHING))
         }));
-        checks.push(Check::new(format!("drive/{}/stdio/call", target.name), move |rig| {
-            call(rig, target, &(target.entry)(rig))
+        checks.push(Check::new(format!("drive/everything/http/read/{name}"), move |rig| {
+            over_http(rig, |entry| read(rig, uri, text, &json!({"everything": entry})))
         }));
     }
-    let [target, ..] = STDIO;
-    checks.push(Check::new("drive/everything/http/tools", move |rig| {
-        over_http(rig, |entry| tools(rig, target, entry))
-    }));
-    checks.push(Check::new("drive/everything/http/call", move |rig| {
-        over_http(rig, |entry| call(rig, target, entry))
-    }));
     checks.push(Check::new("drive/filesystem/stdio/refusal", refusal));
+    checks.push(Check::new("drive/all/doctor", doctor));
     checks
 }
 
-fn entry(command: Vec<String>) -> Value {
-    json!({"command": command.first(), "args": command.get(1..)})
+/// The `mcpServers` of one target.
+fn config(rig: &Rig, target: Target) -> Value {
+    servers(rig, &[target.server])
 }
 
-fn everything(rig: &Rig) -> Value {
-    entry(rig.peers.node_server("mcp-server-everything"))
-}
-
-fn filesystem(rig: &Rig) -> Value {
-    let mut command = rig.peers.node_server("mcp-server-filesystem");
-    command.push(rig.folder.to_string_lossy().into_owned());
-    entry(command)
-}
-
-fn over_http(rig: &Rig, check: impl Fn(&Value) -> Result<()>) -> Result<()> {
-    let port = free_port()?;
-    let [program, script] = &rig.peers.node_server("mcp-server-everything")[..] else {
-        return Err("a server from npm is started by node".into());
-    };
-    let mut server = Command::new(program);
-    server.args([script, "streamableHttp"]).env("PORT", port.to_string());
-    let (_served, ()) =
-        Served::start(&mut server, |line| line.contains("listening on port").then_some(()))?;
-    check(&json!({"type": "http", "url": format!("http://127.0.0.1:{port}/mcp")}))
-}
-
-/// `carrick --config FILE …` with one server in the file.
-pub(super) fn carrick(rig: &Rig, name: &str, entry: &Value) -> Result<Command> {
-    let config = rig.folder.join(format!("{name}.mcp.json"));
-    let text = json!({"mcpServers": {name: entry}}).to_string();
-    fs::write(&config, text)
-        .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-    let mut command = Command::new(&rig.carrick);
-    command.current_dir(&rig.folder).arg("--config").arg(config);
-    Ok(command)
-}
-
-fn tools(rig: &Rig, target: Target, entry: &Value) -> Result<()> {
-    let lines = json_lines(&printed(carrick(rig, target.name, entry)?.args(["tools", "--json"]))?)?;
-    let found =
-        lines.iter().find(|line| line["server"] == target.name && line["name"] == target.tool);
+fn tools(rig: &Rig, target: Target, servers: &Value) -> Result<()> {
+    let printed = printed(carrick(rig, Some(servers))?.args(["tools", "--json"]))?;
+    let lines = json_lines(&printed)?;
+    let found = lines
+        .iter()
+        .find(|line| line["server"] == target.server.name() && line["name"] == target.tool);
     let Some(tool) = found else {
         return Err(format!(
             "{} is not among {} tools: {}",
@@ -133,13 +106,12 @@ fn tools(rig: &Rig, target: Target, entry: &Value) -> Result<()> {
     )
 }
 
-fn call(rig: &Rig, target: Target, entry: &Value) -> Result<()> {
+fn call(rig: &Rig, target: Target, servers: &Value) -> Result<()> {
     let folder = rig.folder.to_string_lossy();
     let arguments = target.arguments.iter().map(|argument| argument.replace("{folder}", &folder));
-    let mut command = carrick(rig, target.name, entry)?;
-    let lines = json_lines(&printed(
-        command.args(["call", target.name, target.tool]).args(arguments).arg("--json"),
-    )?)?;
+    let mut command = carrick(rig, Some(servers))?;
+    command.args(["call", target.server.name(), target.tool]).args(arguments).arg("--json");
+    let lines = json_lines(&printed(&mut command)?)?;
     let [result] = &lines[..] else { return Err(format!("not one line: {}", json!(lines))) };
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     expect(
@@ -149,11 +121,16 @@ fn call(rig: &Rig, target: Target, entry: &Value) -> Result<()> {
     )
 }
 
+fn read(rig: &Rig, uri: &str, text: &str, servers: &Value) -> Result<()> {
+    let printed = printed(carrick(rig, Some(servers))?.args(["read", "everything", uri]))?;
+    expect(printed.contains(text), &format!("the resource does not hold {text:?}"), &printed)
+}
+
 /// A call whose arguments are right and that the tool fails all the same: the exit code
 /// tells it from every other failure, and stdout has the result as it came.
 fn refusal(rig: &Rig) -> Result<()> {
     const TOOL_ERROR: i32 = 5;
-    let mut command = carrick(rig, "filesystem", &filesystem(rig))?;
+    let mut command = carrick(rig, Some(&servers(rig, &[Official::Filesystem])))?;
     let path = format!("path={}", rig.folder.join("missing.txt").display());
     command.args(["call", "filesystem", "read_text_file", &path, "--json"]);
     let finished = process::finish(&mut command, LIMIT)?;
@@ -174,30 +151,24 @@ fn refusal(rig: &Rig) -> Result<()> {
     )
 }
 
-/// What `--json` prints: one value a line.
-pub(super) fn json_lines(text: &str) -> Result<Vec<Value>> {
-    let parse = |line: &str| {
-        serde_json::from_str(line).map_err(|error| format!("{line:?} is not JSON: {error}"))
-    };
-    text.lines().filter(|line| !line.trim().is_empty()).map(parse).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_read_one_by_one() {
-        assert_eq!(json_lines("{\"a\":1}\n\n[2]\n"), Ok(vec![json!({"a": 1}), json!([2])]));
-        assert!(json_lines("{\"a\":1}\nlog\n").is_err());
-    }
-
-    #[test]
-    fn an_entry_splits_the_program_from_its_arguments() {
-        assert_eq!(
-            entry(vec!["node".into(), "a.js".into(), "b".into()]),
-            json!({"command": "node", "args": ["a.js", "b"]})
-        );
-        assert_eq!(entry(vec!["a".into()]), json!({"command": "a", "args": []}));
-    }
+/// All servers at once, over both transports: each is well, and spoken to in its revision.
+fn doctor(rig: &Rig) -> Result<()> {
+    over_http(rig, |entry| {
+        let mut all = servers(rig, &Official::ALL);
+        all["remote"] = entry;
+        let printed = printed(carrick(rig, Some(&all))?.args(["doctor", "--json"]))?;
+        let lines = json_lines(&printed)?;
+        let expected = Official::ALL.map(|server| (server.name(), server.revision()));
+        for (name, revision) in expected.into_iter().chain([("remote", "2025-11-25")]) {
+            let line = lines.iter().find(|line| line["check"] == "server" && line["name"] == name);
+            let said =
+                line.filter(|line| line["ok"] == true).and_then(|line| line["message"].as_str());
+            expect(
+                said.is_some_and(|said| said.contains(&format!("revision {revision}"))),
+                &format!("{name} is not well at revision {revision}"),
+                &printed,
+            )?;
+        }
+        Ok(())
+    })
 }

@@ -9,7 +9,7 @@ use crate::{Result, process};
 /// The pinned versions; a change in one of these files installs anew.
 const PINS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
 /// The client scripts, copied beside the packages, where Node looks for those.
-const CLIENTS: [&str; 2] = ["python_client.py", "ts_client.mjs"];
+const CLIENTS: [&str; 4] = ["python_client.py", "steps.mjs", "ts_client.mjs", "ts1_client.mjs"];
 
 /// Where the installed peers are.
 pub(crate) struct Peers {
@@ -68,9 +68,23 @@ impl Peers {
 
     /// The official TypeScript client, ready for the arguments of `ts_client.mjs`.
     pub(crate) fn typescript_client(&self) -> Command {
+        self.node_client("ts_client.mjs")
+    }
+
+    /// The client of the TypeScript SDK's first major version.
+    pub(crate) fn typescript_1_client(&self) -> Command {
+        self.node_client("ts1_client.mjs")
+    }
+
+    fn node_client(&self, script: &str) -> Command {
         let mut command = Command::new("node");
-        command.arg(self.node.join("ts_client.mjs"));
+        command.arg(self.node.join(script));
         command
+    }
+
+    /// The folder where npm finds the servers.
+    pub(crate) fn node_folder(&self) -> &Path {
+        &self.node
     }
 
     /// The command of a server from npm, by the name of its program.

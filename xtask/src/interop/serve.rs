@@ -4,21 +4,45 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::peers::Peers;
 use super::served::Served;
 use super::{Check, NOTE, Rig, expect, printed};
 use crate::Result;
 
-/// The handshake that a client asks for, and the revision that it must end with.
-const ERAS: [(&str, &str); 3] =
-    [("legacy", "2025-11-25"), ("modern", "2026-07-28"), ("auto", "2026-07-28")];
-const CLIENTS: [&str; 2] = ["python", "typescript"];
+/// How a client opens the connection, and the revision that it must end with.
+#[derive(Clone, Copy)]
+struct Era {
+    name: &'static str,
+    revision: &'static str,
+}
+
+const LEGACY: Era = Era { name: "legacy", revision: "2025-11-25" };
+const ERAS: [Era; 3] = [
+    LEGACY,
+    Era { name: "modern", revision: "2026-07-28" },
+    Era { name: "auto", revision: "2026-07-28" },
+];
+
+/// An official client, and the eras that it knows.
+#[derive(Clone, Copy)]
+struct Client {
+    name: &'static str,
+    command: fn(&Peers) -> Command,
+    eras: &'static [Era],
+}
+
+const CLIENTS: [Client; 3] = [
+    Client { name: "python", command: Peers::python_client, eras: &ERAS },
+    Client { name: "typescript", command: Peers::typescript_client, eras: &ERAS },
+    Client { name: "typescript-1", command: Peers::typescript_1_client, eras: &[LEGACY] },
+];
 const TRANSPORTS: [&str; 2] = ["stdio", "http"];
 
 /// One of `carrick`'s own servers, what is asked of it, and how its answers must look.
 #[derive(Clone, Copy)]
 struct Subject {
     server: &'static str,
-    plan: fn() -> Value,
+    plan: fn(&Rig) -> Value,
     verify: fn(&[Value]) -> Result<()>,
 }
 
@@ -33,10 +57,13 @@ pub(super) fn checks() -> Vec<Check> {
     for subject in SUBJECTS {
         for transport in TRANSPORTS {
             for client in CLIENTS {
-                for (era, revision) in ERAS {
-                    let name = format!("serve/{}/{transport}/{client}/{era}", subject.server);
+                for &era in client.eras {
+                    let name = format!(
+                        "serve/{}/{transport}/{}/{}",
+                        subject.server, client.name, era.name
+                    );
                     checks.push(Check::new(name, move |rig| {
-                        check(rig, subject, transport, client, era, revision)
+                        check(rig, subject, transport, client, era)
                     }));
                 }
             }
@@ -45,23 +72,10 @@ pub(super) fn checks() -> Vec<Check> {
     checks
 }
 
-fn check(
-    rig: &Rig,
-    subject: Subject,
-    transport: &str,
-    client: &str,
-    era: &str,
-    revision: &str,
-) -> Result<()> {
-    let mut client =
-        if client == "python" { rig.peers.python_client() } else { rig.peers.typescript_client() };
-    client.current_dir(&rig.folder).args([
-        "--era",
-        era,
-        "--plan",
-        &(subject.plan)().to_string(),
-        transport,
-    ]);
+fn check(rig: &Rig, subject: Subject, transport: &str, client: Client, era: Era) -> Result<()> {
+    let plan = (subject.plan)(rig).to_string();
+    let mut client = (client.command)(&rig.peers);
+    client.current_dir(&rig.folder).args(["--era", era.name, "--plan", &plan, transport]);
     let report = if transport == "http" {
         let mut server = Command::new(&rig.carrick);
         server.current_dir(&rig.folder).args(["server", subject.server, "--http", "127.0.0.1:0"]);
@@ -73,8 +87,8 @@ fn check(
     let report: Value = serde_json::from_str(&report)
         .map_err(|error| format!("the client printed {report:?}: {error}"))?;
     expect(
-        report["protocolVersion"] == revision,
-        &format!("the revision is not {revision}"),
+        report["protocolVersion"] == era.revision,
+        &format!("the revision is not {}", era.revision),
         &report["protocolVersion"],
     )?;
     (subject.verify)(report["steps"].as_array().map_or(&[], Vec::as_slice))
@@ -85,7 +99,7 @@ fn listening_on(line: &str) -> Option<String> {
     line.split_once("listening on ").map(|(_, url)| url.trim().to_owned())
 }
 
-fn time_plan() -> Value {
+fn time_plan(_: &Rig) -> Value {
     json!([
         {"list": "tools"},
         {"call": "current_time", "arguments": {"timezone": "Asia/Tokyo"}},
@@ -116,16 +130,20 @@ fn verify_time(steps: &[Value]) -> Result<()> {
     )
 }
 
-fn files_plan() -> Value {
+fn files_plan(rig: &Rig) -> Value {
     json!([
         {"list": "tools"},
         {"call": "read_file", "arguments": {"path": NOTE.0}},
         {"call": "read_file", "arguments": {"path": "../Cargo.toml"}},
+        {"list": "resources"},
+        {"read": format!("file://{}/{}", rig.folder.display(), NOTE.0)},
     ])
 }
 
 fn verify_files(steps: &[Value]) -> Result<()> {
-    let [tools, read, outside] = steps else { return Err(format!("not three answers: {steps:?}")) };
+    let [tools, read, outside, resources, resource] = steps else {
+        return Err(format!("not five answers: {steps:?}"));
+    };
     expect(holds(tools, "read_file"), "a tool is missing", tools)?;
     expect(
         read["isError"] == false && read["text"].to_string().contains(NOTE.1.trim()),
@@ -136,7 +154,9 @@ fn verify_files(steps: &[Value]) -> Result<()> {
         outside["isError"] == true || outside["error"].is_object(),
         "a file outside the folder was not refused",
         outside,
-    )
+    )?;
+    expect(resources.to_string().contains(NOTE.0), "the file is no resource", resources)?;
+    expect(resource[0] == NOTE.1, "the resource is not the file's text", resource)
 }
 
 fn holds(list: &Value, text: &str) -> bool {
@@ -159,7 +179,8 @@ mod tests {
     #[test]
     fn every_combination_is_checked_under_its_own_name() {
         let mut names: Vec<String> = checks().into_iter().map(|check| check.name).collect();
-        assert_eq!(names.len(), SUBJECTS.len() * TRANSPORTS.len() * CLIENTS.len() * ERAS.len());
+        let eras: usize = CLIENTS.iter().map(|client| client.eras.len()).sum();
+        assert_eq!(names.len(), SUBJECTS.len() * TRANSPORTS.len() * eras);
         names.sort();
         names.dedup();
         assert_eq!(names.len(), checks().len());

@@ -1,15 +1,14 @@
 //! `carrick ask`
 
 use crate::args::{Arguments, Ask, DialectArg};
-use crate::environment;
 use crate::exit::{Code, Failure};
-use crate::frontend::frontend;
+use crate::frontend::{frontend, observer};
 use crate::print;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use carrick_host::config::Limits;
 use carrick_host::matcher::Context;
-use carrick_host::model::select::{self, Choice, Selection};
-use carrick_host::model::{Model, Secret, StopReason};
+use carrick_host::model::select::{Choice, Selection};
+use carrick_host::model::{Model, StopReason};
 use carrick_host::registry::Catalog;
 use carrick_host::turn::{
     DialectChoice, Event, Frontend, MatchError, Turn, TurnError, TurnLimits, ask_matcher,
@@ -21,9 +20,9 @@ use std::sync::Arc;
 /// Answers a question.
 pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
     let question = question(ask)?;
-    let setup = Setup::new(arguments, None)?;
-    let selection = choose(ask, &setup).await?;
     let frontend = frontend(arguments.json, &ask.permission);
+    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
+    let selection = setup::model(&setup, ask.model.clone()).await.map_err(Failure::usage)?;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         frontend.event(&Event::Error {
@@ -36,7 +35,9 @@ pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Fa
         _ = tokio::signal::ctrl_c() => Err(Failure::failed("interrupted")),
     };
     setup.registry.close().await;
-    outcome
+    let code = outcome?;
+    frontend.finish()?;
+    Ok(code)
 }
 
 async fn answer(
@@ -60,12 +61,12 @@ async fn answer(
             by_model(&turn, model, question).await
         }
         _ => {
-            eprintln!(
+            print::say(format_args!(
                 "no language model is in use ({}): the built-in matcher looks for a tool that \
                  fits. To use a model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, start Ollama, or \
                  name one with --model.",
                 selection.reason
-            );
+            ));
             by_matcher(setup, catalog, frontend, question).await
         }
     }
@@ -117,12 +118,7 @@ async fn by_matcher(
 
 fn turn_failed(error: TurnError) -> Failure {
     match error {
-        TurnError::PermissionNeeded(what) => {
-            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}")).hint(
-                "--yes runs such calls, --deny refuses them; \"permissions\" in the config \
-                 decides for good",
-            )
-        }
+        TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         TurnError::Limit(_) => Failure::failed(error).hint("\"limits\" in the config sets it"),
         other => Failure::failed(print::shown(&other.to_string())),
     }
@@ -145,35 +141,6 @@ fn question(ask: &Ask) -> Result<String, Failure> {
         return Err(Failure::usage("the question is empty"));
     }
     Ok(text.trim().to_owned())
-}
-
-async fn choose(ask: &Ask, setup: &Setup) -> Result<Selection, Failure> {
-    let mut settings = select::Settings::from_lookup(environment::variable);
-    settings.flag = ask.model.clone();
-    settings.config = setup.settings.model.clone();
-    for (name, provider) in &setup.settings.models {
-        let provider = provider.as_ref().map_err(Failure::usage)?;
-        let key = provider.api_key.as_ref().and_then(|key| Secret::new(key.expose()));
-        // The environment counts over the config.
-        match name.as_str() {
-            "anthropic" => {
-                settings.anthropic_key = settings.anthropic_key.or(key);
-                settings.anthropic_url = settings.anthropic_url.or(provider.base_url.clone());
-            }
-            "openai" => {
-                settings.openai_key = settings.openai_key.or(key);
-                settings.openai_url = settings.openai_url.or(provider.base_url.clone());
-            }
-            "ollama" => {
-                settings.ollama_host = settings.ollama_host.or(provider.base_url.clone());
-            }
-            other => {
-                return Err(Failure::usage(format!("\"models\" in the config names {other:?}"))
-                    .hint("known providers: anthropic, openai, ollama"));
-            }
-        }
-    }
-    select::select(&settings, &setup.http).await.map_err(Failure::usage)
 }
 
 fn dialect(argument: DialectArg) -> DialectChoice {

@@ -11,6 +11,9 @@ use carrick_host::turn::Received;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Tools named in the hint after a wrong name.
+const NAMED: usize = 30;
+
 /// Calls one tool. The person has named it, so nothing is asked; what the
 /// config denies stays denied.
 pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
@@ -28,7 +31,7 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
     let progress: carrick::client::ProgressHandler = Arc::new(|progress| {
         let total = progress.total.map(|total| format!("/{total}")).unwrap_or_default();
         let message = progress.message.as_deref().map(visible).unwrap_or_default();
-        eprintln!("   {}{total} {message}", progress.progress);
+        print::say(format_args!("   {}{total} {message}", progress.progress));
     });
     let result = setup.registry.call(&call.server, &call.tool, &json, Some(progress)).await?;
     let received = Received::of_call(result.as_bytes())
@@ -43,9 +46,15 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
 
 fn find<'a>(tools: &'a [Tool], call: &Call) -> Result<&'a Tool, Failure> {
     tools.iter().find(|tool| tool.name == call.tool).ok_or_else(|| {
-        let names: Vec<String> = tools.iter().map(|tool| visible(&tool.name)).collect();
+        let names: Vec<String> = tools.iter().take(NAMED).map(|tool| visible(&tool.name)).collect();
+        let hint = match tools.len().checked_sub(NAMED) {
+            None | Some(0) => format!("it has: {}", names.join(", ")),
+            Some(more) => {
+                format!("it has: {} and {more} more, which `carrick tools` lists", names.join(", "))
+            }
+        };
         Failure::usage(format!("server {:?} has no tool {}", call.server, quoted(&call.tool)))
-            .hint(format!("it has: {}", names.join(", ")))
+            .hint(hint)
     })
 }
 

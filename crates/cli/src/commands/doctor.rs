@@ -1,12 +1,11 @@
 //! `carrick doctor`
 
 use crate::args::Arguments;
-use crate::environment;
 use crate::exit::{Code, Failure};
 use crate::print;
 use crate::setup::{self, Setup};
 use carrick_host::config::ServerState;
-use carrick_host::model::select::{self, Choice};
+use carrick_host::model::select::Choice;
 use carrick_host::permission::visible;
 use carrick_host::registry::{ServerError, ServerErrorKind, ServerEvent, ServerObserver};
 use futures_util::future::join_all;
@@ -73,9 +72,7 @@ async fn try_server(setup: &Setup, name: &str) -> Result<String, ServerError> {
 }
 
 async fn model(arguments: &Arguments, setup: &Setup) -> Result<bool, Failure> {
-    let mut settings = select::Settings::from_lookup(environment::variable);
-    settings.config = setup.settings.model.clone();
-    match select::select(&settings, &setup.http).await {
+    match setup::model(setup, None).await {
         Ok(selection) => {
             let name = match &selection.choice {
                 Choice::Model(model) => model.name().to_owned(),

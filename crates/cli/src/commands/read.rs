@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::print;
 use crate::setup::Setup;
 use carrick::types::ReadResourceResult;
-use std::io::Write;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Reads one resource.
@@ -23,7 +23,7 @@ pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, 
         .map_err(|error| Failure::failed(format!("the result is no resource: {error}")))?;
     for entry in &contents.contents {
         match (&entry.text, &entry.blob) {
-            (Some(text), _) => print::foreign(text)?,
+            (Some(text), _) => write_text(text)?,
             (None, Some(blob)) => write_binary(blob)?,
             (None, None) => {}
         }
@@ -31,15 +31,24 @@ pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+/// As it is into a file or a pipe; made safe, and with its last line ended, on
+/// a terminal.
+fn write_text(text: &str) -> Result<(), Failure> {
+    if std::io::stdout().is_terminal() {
+        return print::foreign(text.strip_suffix('\n').unwrap_or(text));
+    }
+    print::bytes(text.as_bytes())
+}
+
 fn write_binary(blob: &str) -> Result<(), Failure> {
-    use std::io::IsTerminal;
     let bytes = carrick_host::turn::decode_base64(blob)
         .map_err(|error| Failure::failed(format!("the resource is not base64: {error}")))?;
     if std::io::stdout().is_terminal() {
-        eprintln!("{} bytes of binary data: send stdout into a file to have them", bytes.len());
+        print::say(format_args!(
+            "{} bytes of binary data: send stdout into a file to have them",
+            bytes.len()
+        ));
         return Ok(());
     }
-    std::io::stdout()
-        .write_all(&bytes)
-        .map_err(|error| Failure::failed(format!("cannot write: {error}")))
+    print::bytes(&bytes)
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
-use crate::frontend::frontend;
+use crate::frontend::{frontend, observer};
 use crate::print;
 use crate::setup::Setup;
 use carrick::proto::xml::decode::Form;
@@ -18,11 +18,11 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
     let text = input(route)?;
     let items = read(&text);
     if items.is_empty() {
-        eprintln!("no tool request was found in the text");
+        print::say("no tool request was found in the text");
         return Ok(ExitCode::SUCCESS);
     }
-    let setup = Setup::new(arguments, None)?;
     let frontend = frontend(arguments.json, &route.permission);
+    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         let server = Some(error.server().to_owned());
@@ -38,12 +38,10 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
     let done = calls.run(wanted).await;
     setup.registry.close().await;
     let done = done.map_err(|error| match error {
-        TurnError::PermissionNeeded(what) => {
-            Failure::new(Code::Permission, format!("a permission is needed for:\n{what}"))
-                .hint("--yes runs such calls, --deny refuses them")
-        }
+        TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         other => Failure::failed(other),
     })?;
+    frontend.finish()?;
     let code = code(&done);
     if !arguments.json {
         print_results(&items, done)?;
@@ -135,7 +133,8 @@ fn code(done: &[Done]) -> ExitCode {
     if done.iter().any(|done| done.error.as_ref().is_some_and(|e| e.is_unreachable())) {
         return Code::Unreachable.into();
     }
-    if done.iter().any(|done| !done.ran) {
+    // A server that failed is not a tool that says so.
+    if done.iter().any(|done| !done.ran || done.error.is_some()) {
         return Code::Failed.into();
     }
     if done.iter().any(|done| done.received.is_error) {

@@ -2,6 +2,7 @@
 
 use crate::args::ServerArgs;
 use crate::exit::Failure;
+use crate::print;
 use carrick::Server;
 use carrick::transport::http::HttpServer;
 use carrick::transport::{LineTransport, stdio};
@@ -52,7 +53,7 @@ async fn http(server: Server, address: &str) -> Result<ExitCode, Failure> {
     let http = HttpServer::bind(server, address, Default::default())
         .await
         .map_err(|error| Failure::failed(format!("cannot listen on {address}: {error}")))?;
-    eprintln!("listening on http://{}/mcp", http.local_addr());
+    print::say(format_args!("listening on http://{}/mcp", http.local_addr()));
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
     let shutdown = async move {
         tokio::select! {

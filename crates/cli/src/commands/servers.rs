@@ -33,7 +33,7 @@ fn describe(server: &Server) -> (&'static str, String) {
         ServerState::Ready(launch) => ("ready", self::launch(launch)),
         ServerState::Disabled => ("disabled", String::new()),
         ServerState::Unapproved => ("unapproved", String::new()),
-        ServerState::Broken(error) => ("broken", print::shown(&error.to_string())),
+        ServerState::Broken(error) => ("broken", print::shown(&error.without_server().to_string())),
         _ => ("unknown", String::new()),
     }
 }

@@ -7,6 +7,7 @@ use crate::setup::Setup;
 use carrick::types::Tool;
 use carrick_host::permission::visible;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::process::ExitCode;
 
@@ -50,7 +51,8 @@ pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode
     registry.close().await;
     let mut code = ExitCode::SUCCESS;
     for error in failed {
-        code = Failure::from(error).report();
+        let failure = Failure::from(error);
+        code = if arguments.json { failure.report_json() } else { failure.report() };
     }
     // What was listed is not all there is.
     if code != ExitCode::SUCCESS && !listed.is_empty() && tools.servers.is_empty() {
@@ -71,20 +73,71 @@ fn show(json: bool, long: bool, server: &str, tool: &Tool) -> Result<(), Failure
             output_schema: tool.output_schema.as_deref(),
         });
     }
-    let first = description.lines().next().unwrap_or_default();
-    print::line(&format!("{}/{}  {}", visible(server), visible(&tool.name), visible(first)))?;
+    let about = first_paragraph(description);
+    print::line(&format!("{}/{}  {}", visible(server), visible(&tool.name), visible(&about)))?;
     if !long {
         return Ok(());
     }
-    let schema: serde_json::Value =
-        serde_json::from_str(tool.input_schema.get()).unwrap_or_default();
+    let schema: Value = serde_json::from_str(tool.input_schema.get()).unwrap_or_default();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = property["type"].as_str().unwrap_or("any");
+        let kind = kinds(property);
         let mark = if required.iter().any(|r| r == name) { "" } else { "?" };
         let text = property["description"].as_str().unwrap_or_default();
-        let line = format!("    {name}{mark}: {kind}  {}", text.lines().next().unwrap_or_default());
+        let line = format!("    {name}{mark}: {kind}  {}", first_paragraph(text));
         print::line(&visible(&line))?;
     }
     Ok(())
+}
+
+/// A text up to its first empty line, as one line.
+fn first_paragraph(text: &str) -> String {
+    let lines = text.trim_start().lines().map(str::trim);
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The types that a schema names, such as `string` or `string|integer`.
+fn kinds(schema: &Value) -> String {
+    let one = |schema: &Value| match &schema["type"] {
+        Value::String(kind) => vec![kind.clone()],
+        Value::Array(kinds) => kinds.iter().filter_map(|k| k.as_str().map(Into::into)).collect(),
+        _ => Vec::new(),
+    };
+    let mut kinds = one(schema);
+    for choice in ["anyOf", "oneOf"] {
+        kinds.extend(schema[choice].as_array().into_iter().flatten().flat_map(one));
+    }
+    // That a value may be null says no more than that it may be left out.
+    kinds.retain(|kind| kind != "null");
+    kinds.dedup();
+    if kinds.is_empty() { "any".to_owned() } else { kinds.join("|") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn types_are_told_whatever_their_form() {
+        for (schema, expected) in [
+            (json!({"type": "string"}), "string"),
+            (json!({"type": ["integer", "null"]}), "integer"),
+            (json!({"anyOf": [{"type": "number"}, {"type": "null"}]}), "number"),
+            (json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}), "string|integer"),
+            (json!({"enum": [1, "a"]}), "any"),
+            (json!(true), "any"),
+        ] {
+            assert_eq!(kinds(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_paragraph_is_one_line() {
+        assert_eq!(
+            first_paragraph("\n Finds files in\n  a folder.\n\nMore."),
+            "Finds files in a folder."
+        );
+        assert_eq!(first_paragraph(""), "");
+    }
 }

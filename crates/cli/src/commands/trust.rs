@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Fail
     if trust.revoke {
         let Some(path) = places.project_file() else { return Err(no_file()) };
         let revoked = store.revoke(&path).map_err(Failure::failed)?;
-        eprintln!("{}", if revoked { "approval taken back" } else { "it was not approved" });
+        print::say(if revoked { "approval taken back" } else { "it was not approved" });
         return Ok(ExitCode::SUCCESS);
     }
     let files = setup::read(&places)?;
@@ -41,12 +41,12 @@ pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Fail
     if trust.show || status == TrustStatus::Trusted {
         print::line(&text)?;
         if status == TrustStatus::Trusted {
-            eprintln!("this is approved");
+            print::say("this is approved");
         }
         return Ok(ExitCode::SUCCESS);
     }
     let agreed = if trust.yes {
-        eprintln!("{text}");
+        print::say(&text);
         Some(true)
     } else {
         question::confirm(&text, "Approve exactly this?")
@@ -54,12 +54,12 @@ pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Fail
     match agreed {
         Some(true) => {
             store.approve(file).map_err(Failure::failed)?;
-            eprintln!("approved");
+            print::say("approved");
             Ok(ExitCode::SUCCESS)
         }
         Some(false) => Err(Failure::new(Code::Permission, "not approved")),
         None => {
-            eprintln!("{text}");
+            print::say(&text);
             Err(Failure::new(Code::Permission, "nobody can be asked: there is no terminal")
                 .hint("`carrick trust --yes` approves what is shown above"))
         }

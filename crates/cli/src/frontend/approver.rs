@@ -48,7 +48,7 @@ impl From<&PermissionArgs> for Approver {
 }
 
 async fn ask_person(approval: &Approval) -> Verdict {
-    let text = format!("{}\n({})", approval.description, approval.reason);
+    let text = format!("{}\n({})", approval.description.trim_end(), approval.reason);
     let asked = tokio::task::spawn_blocking(move || question::confirm(&text, "Run it?"));
     match asked.await {
         Ok(Some(true)) => Verdict::Allow,
@@ -85,10 +85,14 @@ async fn read_answer(answers: &Mutex<BufReader<Stdin>>, approval: &Approval) -> 
             Ok(answer) if answer.id == approval.id => {
                 return if answer.allow { Verdict::Allow } else { Verdict::Deny };
             }
-            Ok(answer) => eprintln!("warning: nothing was asked about {:?}", answer.id),
+            Ok(answer) => {
+                print::say(format_args!("warning: nothing was asked about {:?}", answer.id));
+            }
             Err(error) => {
                 let line = print::shown(line.trim_end());
-                eprintln!("warning: expected {{\"id\":…,\"allow\":…}}, got {line:?}: {error}");
+                print::say(format_args!(
+                    "warning: expected {{\"id\":…,\"allow\":…}}, got {line:?}: {error}"
+                ));
             }
         }
     }

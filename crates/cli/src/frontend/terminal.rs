@@ -1,14 +1,14 @@
 //! A turn on the terminal: the answer on stdout, what happens on stderr.
 
-use super::{Approver, question};
+use super::{Approver, Listener, Written, question};
 use crate::environment::colours;
-use crate::print::shown;
+use crate::exit::Failure;
+use crate::print::{self, shown};
 use carrick_host::permission::visible;
 use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
 use futures_util::future::BoxFuture;
-use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::io::IsTerminal;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Characters of a result that are shown while the turn goes on.
 const EXCERPT: usize = 600;
@@ -16,6 +16,7 @@ const EXCERPT: usize = 600;
 pub(crate) struct Terminal {
     approver: Approver,
     colours: bool,
+    written: Written,
     /// Whether the model's text has been streamed, and where it stands.
     state: Mutex<State>,
 }
@@ -23,42 +24,53 @@ pub(crate) struct Terminal {
 #[derive(Default)]
 struct State {
     streamed: bool,
+    /// The matcher is at work: its answer is the result itself.
+    matching: bool,
     in_line: bool,
 }
 
 impl Terminal {
     pub(crate) fn new(approver: Approver) -> Self {
-        Self { approver, colours: colours(), state: Mutex::default() }
+        let colours = colours();
+        Self { approver, colours, written: Written::default(), state: Mutex::default() }
     }
 
     fn say(&self, colour: &str, text: &str) {
         self.end_line();
         if self.colours {
-            eprintln!("\x1b[{colour}m{text}\x1b[0m");
+            print::say(format_args!("\x1b[{colour}m{text}\x1b[0m"));
         } else {
-            eprintln!("{text}");
+            print::say(text);
         }
     }
 
     fn end_line(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state();
         if std::mem::take(&mut state.in_line) {
-            println!();
+            self.written.note(print::bytes(b"\n"));
         }
     }
 
     fn stream(&self, text: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut stdout = std::io::stdout().lock();
-        let text = if stdout.is_terminal() { shown(text) } else { text.to_owned() };
-        // A reader that has gone away loses the text, not the turn.
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let mut state = self.state();
+        let terminal = std::io::stdout().is_terminal();
+        let text = if terminal { shown(text) } else { text.to_owned() };
+        self.written.note(print::bytes(text.as_bytes()));
         state.streamed = true;
         state.in_line = !text.ends_with('\n');
     }
 
+    /// Whether a result is about to appear on this terminal as the answer.
+    fn is_answer(&self) -> bool {
+        self.state().matching && std::io::stdout().is_terminal()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn answer(&self, text: &str) {
-        let streamed = self.state.lock().unwrap_or_else(PoisonError::into_inner).streamed;
+        let streamed = self.state().streamed;
         if !streamed {
             self.stream(text);
         }
@@ -74,6 +86,7 @@ impl Frontend for Terminal {
                 let arguments = visible(arguments.get());
                 self.say("36", &format!("-> {}/{} {arguments}", visible(server), visible(tool)));
             }
+            Event::Result { result, .. } if !result.is_error && self.is_answer() => {}
             Event::Result { result, .. } => {
                 let (colour, mark) =
                     if result.is_error { ("31", "<- error: ") } else { ("2", "<- ") };
@@ -90,6 +103,7 @@ impl Frontend for Terminal {
                 self.say("31", &format!("error: {server}{}", shown(message)));
             }
             Event::Proposal { server, tool, arguments, missing, confident, .. } => {
+                self.state().matching = true;
                 let arguments = serde_json::Value::from(arguments.clone()).to_string();
                 let missing = match missing.is_empty() {
                     true => String::new(),
@@ -98,6 +112,10 @@ impl Frontend for Terminal {
                 let mark = if *confident { "*" } else { " " };
                 let text = format!("{mark} {server}/{tool} {arguments}{missing}");
                 self.say("2", &visible(&text));
+            }
+            Event::Permission { id, reason, .. } => {
+                let text = format!("?  may it run ({reason})? Answer on stdin, for {id:?}");
+                self.say("33", &visible(&text));
             }
             Event::Answer { text, .. } => self.answer(text),
             _ => {}
@@ -131,6 +149,12 @@ impl Frontend for Terminal {
                 tokio::task::spawn_blocking(move || question::number(&lines.join("\n"), most));
             asked.await.ok().flatten().and_then(|n| complete.get(n - 1).copied())
         })
+    }
+}
+
+impl Listener for Terminal {
+    fn finish(&self) -> Result<(), Failure> {
+        self.written.finish()
     }
 }
 

@@ -4,7 +4,9 @@ use crate::args::Arguments;
 use crate::environment;
 use crate::exit::{Code, Failure};
 use crate::frontend::question;
+use crate::print;
 use carrick_host::config::{ConfigFile, ContentHash};
+use carrick_host::permission::visible;
 use carrick_host::trust::{Review, TrustStatus, TrustStore};
 
 /// The approvals of this user.
@@ -17,7 +19,14 @@ pub(crate) fn store() -> Result<TrustStore, Failure> {
 }
 
 /// Sees to it that every project file is approved, by the flag or by asking.
-pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<TrustStore, Failure> {
+/// Gives the approvals, unless no file needs any.
+pub(crate) fn trust(
+    arguments: &Arguments,
+    files: &[ConfigFile],
+) -> Result<Option<TrustStore>, Failure> {
+    if !files.iter().any(ConfigFile::needs_approval) {
+        return Ok(None);
+    }
     let mut store = store()?;
     for file in files.iter().filter(|file| file.needs_approval()) {
         let status = store.status(file);
@@ -33,17 +42,18 @@ pub(crate) fn trust(arguments: &Arguments, files: &[ConfigFile]) -> Result<Trust
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
             None => {
-                eprintln!("{text}");
+                print::say(&text);
                 return Err(refused(file));
             }
         }
     }
-    Ok(store)
+    Ok(Some(store))
 }
 
 /// What a person must see before they approve.
 pub(crate) fn review(file: &ConfigFile, status: &TrustStatus) -> String {
-    let mut text = format!("{}\n{}", Review::of(file), file.hash());
+    let place = visible(&file.path().to_string_lossy());
+    let mut text = format!("{place} says:\n{}\n{}", Review::of(file), file.hash());
     if let TrustStatus::Changed(change) = status {
         text.push_str("\nIt was approved before and has changed since:");
         for line in &change.gone {

@@ -143,18 +143,31 @@ impl ConfigError {
         self.0.server.as_deref()
     }
 
+    /// The display form without the server's name, for where it is told already.
+    pub fn without_server(&self) -> impl fmt::Display + '_ {
+        fmt::from_fn(|f| {
+            self.write_place(f)?;
+            write!(f, ": {}", self.0.fault)
+        })
+    }
+
     /// What is wrong.
     pub fn fault(&self) -> &Fault {
         &self.0.fault
+    }
+
+    fn write_place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", visible(&self.0.file.to_string_lossy()))?;
+        match self.0.position {
+            Some(position) => write!(f, ":{position}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", visible(&self.0.file.to_string_lossy()))?;
-        if let Some(position) = self.0.position {
-            write!(f, ":{position}")?;
-        }
+        self.write_place(f)?;
         if let Some(server) = &self.0.server {
             write!(f, ": server {}", quoted(server))?;
         }

@@ -46,6 +46,10 @@ pub(super) struct Shaped {
 
 /// Reads the shape that `.mcp.json` and Carrick's own files have.
 pub(super) fn mcp_servers(root: &Node) -> Result<Shaped, Located> {
+    if !matches!(root.value, Value::Map(_)) {
+        let what = "a config file is an object, such as {\"mcpServers\": {}}";
+        return Err(Located { at: root.at, fault: Fault::Combination(what) });
+    }
     let top = Table::new(root, "a config file", "the file")?;
     top.check_keys(KEYS, FOREIGN)?;
     let entries = match top.node("mcpServers") {

@@ -5,6 +5,7 @@
 //! Ollama or llama.cpp server that answers at once; else the built-in matcher. Nothing here
 //! reads the environment itself: it comes as [`Settings`].
 
+mod configured;
 mod local;
 mod name;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 use core::error::Error;
 use core::fmt;
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use carrick::net::HttpClient;
@@ -21,6 +23,7 @@ use super::anthropic::AnthropicMessages;
 use super::drive::{Connection, Limits};
 use super::openai::{OpenAiChat, Service};
 use super::{Model, ModelError, Secret};
+pub use configured::ConfiguredProvider;
 pub use name::{ModelName, NameError, Provider};
 
 /// Model used when only `anthropic` is known.
@@ -61,6 +64,8 @@ pub struct Settings {
     pub local_wait: Option<Duration>,
     /// Bounds of each request to the model.
     pub limits: Limits,
+    /// The providers of the configuration, by name: see [`Settings::add_provider`].
+    providers: BTreeMap<String, Result<ConfiguredProvider, String>>,
 }
 
 impl Settings {
@@ -124,13 +129,22 @@ pub async fn select(settings: &Settings, client: &HttpClient) -> Result<Selectio
     let chooser = Chooser { settings, client };
     if let Some((name, place)) = settings.named() {
         let in_place = |error| SelectError::Name { place, error };
-        let name = name.parse::<ModelName>().map_err(in_place)?;
-        let choice = chooser.open(&name).await?;
+        let choice = match settings.configured(name)? {
+            Some((own, name)) => {
+                let name = name.parse::<ModelName>().map_err(in_place)?;
+                Chooser { settings: &own, client }.open(&name).await?
+            }
+            None => chooser.open(&name.parse::<ModelName>().map_err(in_place)?).await?,
+        };
         return Ok(Selection { choice, reason: format!("named by {place}") });
     }
-    if let Some((provider, variable)) = chooser.configured() {
+    if let Some((provider, name, variable)) = chooser.set_up() {
         let choice = chooser.open(&ModelName { provider, model: None }).await?;
-        return Ok(Selection { choice, reason: format!("{variable} is set") });
+        let reason = match settings.providers.contains_key(name) {
+            true => format!("{name} is set up"),
+            false => format!("{variable} is set"),
+        };
+        return Ok(Selection { choice, reason });
     }
     if let Some(wait) = settings.local_wait
         && let Some(selection) = chooser.local(wait).await?
@@ -147,17 +161,20 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// The provider that the environment sets up, and the variable that does.
-    fn configured(&self) -> Option<(Provider, &'static str)> {
+    /// The provider that is set up, its name, and the variable that it is set up with unless
+    /// the configuration does.
+    fn set_up(&self) -> Option<(Provider, &'static str, &'static str)> {
+        const ANTHROPIC: (Provider, &str) = (Provider::Anthropic, "anthropic");
+        const OPENAI: (Provider, &str) = (Provider::OpenAi, "openai");
         let settings = self.settings;
         let rows = [
-            (settings.anthropic_key.is_some(), Provider::Anthropic, "ANTHROPIC_API_KEY"),
-            (settings.openai_key.is_some(), Provider::OpenAi, "OPENAI_API_KEY"),
+            (settings.anthropic_key.is_some(), ANTHROPIC, "ANTHROPIC_API_KEY"),
+            (settings.openai_key.is_some(), OPENAI, "OPENAI_API_KEY"),
             // A server of one's own often wants no key.
-            (settings.openai_url.is_some(), Provider::OpenAi, "OPENAI_BASE_URL"),
+            (settings.openai_url.is_some(), OPENAI, "OPENAI_BASE_URL"),
         ];
-        let (_, provider, variable) = rows.into_iter().find(|(set, ..)| *set)?;
-        Some((provider, variable))
+        let (_, (provider, name), variable) = rows.into_iter().find(|(set, ..)| *set)?;
+        Some((provider, name, variable))
     }
 
     /// Makes the model of a name; looks up the server's own when the name leaves it open.
@@ -269,6 +286,9 @@ pub enum SelectError {
         /// What its server did instead.
         problem: String,
     },
+    /// The configuration's entry for the provider cannot be used; the text says where it
+    /// stands.
+    Configured(String),
     /// The base URL or the key cannot be used.
     Setup(ModelError),
 }
@@ -284,6 +304,7 @@ impl fmt::Display for SelectError {
                 f,
                 "no model is named for {provider}, and its server lists none: {problem}; name one as {provider}:model"
             ),
+            Self::Configured(text) => f.write_str(text),
             Self::Setup(error) => error.fmt(f),
         }
     }
@@ -294,7 +315,7 @@ impl Error for SelectError {
         match self {
             Self::Name { error, .. } => Some(error),
             Self::Setup(error) => Some(error),
-            Self::NoKey { .. } | Self::NoDefault { .. } => None,
+            Self::NoKey { .. } | Self::NoDefault { .. } | Self::Configured(_) => None,
         }
     }
 }

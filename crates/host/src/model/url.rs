@@ -17,7 +17,7 @@ pub(super) fn endpoint(base: &str, path: &str) -> Result<Uri, String> {
     let mut parts = uri.into_parts();
     if !matches!(&parts.scheme, Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS)
     {
-        return Err("it must begin with http:// or https://".to_owned());
+        return Err("not one that begins with http:// or https://".to_owned());
     }
     let given = parts.path_and_query.as_ref();
     let prefix = given.map_or("", PathAndQuery::path).trim_end_matches('/');

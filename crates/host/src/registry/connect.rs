@@ -5,7 +5,7 @@ use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
 use carrick::Client;
 use carrick::client::{ClientConfig, Era, EventHandler};
 use carrick::transport::child::Command;
-use carrick::transport::http::HttpTransport;
+use carrick::transport::http::{HttpOptions, HttpTransport};
 use carrick::transport::memory;
 use std::sync::Arc;
 
@@ -61,6 +61,9 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
     for (name, value) in &launch.env {
         command.env.insert(name, value.expose());
     }
+    if let Some(limit) = options.message_bytes {
+        command.message_limit = limit;
+    }
     command.cwd = Some(launch.cwd.clone().unwrap_or_else(|| options.current.clone()));
     command
 }
@@ -68,6 +71,10 @@ fn command(launch: &ChildLaunch, options: &RegistryOptions) -> Command {
 fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport, ServerErrorKind> {
     let headers =
         launch.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
-    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, Default::default())
+    let mut bounds = HttpOptions::default();
+    if let Some(limit) = options.message_bytes {
+        bounds.max_message_bytes = limit;
+    }
+    HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, bounds)
         .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
 }

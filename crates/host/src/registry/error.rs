@@ -73,7 +73,7 @@ impl ServerError {
             ServerErrorKind::Unapproved => {
                 "it stands in a project's config that has not been approved".into()
             }
-            ServerErrorKind::Config(error) => error.to_string(),
+            ServerErrorKind::Config(error) => error.without_server().to_string(),
             ServerErrorKind::Builtin(error) => error.clone(),
             ServerErrorKind::Connect(error) => format!("cannot connect: {error}"),
             ServerErrorKind::Request { error, stderr: None } => error.to_string(),

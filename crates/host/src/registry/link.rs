@@ -2,6 +2,7 @@
 
 use super::{RegistryOptions, ServerError, ServerErrorKind, ServerEvent, connect};
 use crate::config::Server;
+use crate::permission::visible;
 use carrick::Client;
 use carrick::client::{CallError, Changed, ClientError, ClientEvent, Era, ServerDescription};
 use carrick::transport::child::last_lines;
@@ -49,6 +50,8 @@ struct Up {
 struct Signals {
     closed: AtomicBool,
     tools_changed: AtomicBool,
+    /// Whether the log has been told of what is no message on its stdout.
+    noisy: AtomicBool,
     how: SyncMutex<Option<String>>,
 }
 
@@ -167,11 +170,13 @@ impl Link {
     }
 
     fn events(&self) -> carrick::client::EventHandler {
-        let (signals, name) = (self.signals.clone(), self.server.name.clone());
+        let (signals, name): (_, Arc<str>) =
+            (self.signals.clone(), self.server.name.as_str().into());
         let observer = self.options.observer.clone();
+        let observed = name.clone();
         let tell = move |event| {
             if let Some(observer) = &observer {
-                observer(&name, event);
+                observer(&observed, event);
             }
         };
         Arc::new(move |event| match event {
@@ -184,9 +189,16 @@ impl Link {
                 signals.tools_changed.store(true, Ordering::Release);
                 tell(ServerEvent::ToolsChanged);
             }
-            ClientEvent::Noise(what) => tell(ServerEvent::Noise(what)),
+            ClientEvent::Noise(what) => {
+                if !signals.noisy.swap(true, Ordering::AcqRel) {
+                    let what = visible(&what);
+                    tracing::warn!(server = &*name, "skipped what is no message: {what}");
+                }
+                tell(ServerEvent::Noise(what));
+            }
             ClientEvent::Log(params) => {
                 let (level, text) = log_line(params.as_bytes());
+                tracing::info!(server = &*name, level, "{}", visible(&text));
                 tell(ServerEvent::Log(level, text));
             }
             _ => {}

@@ -66,7 +66,7 @@ pub enum Event {
     Server {
         /// The server.
         server: String,
-        /// `connecting`, `connected`, `closed` …
+        /// `connecting`, `connected`, `closed` or `toolsChanged`.
         state: String,
         /// More about it.
         #[serde(skip_serializing_if = "Option::is_none")]

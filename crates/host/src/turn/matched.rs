@@ -121,6 +121,9 @@ fn unclear(proposed: &[Proposed]) -> String {
             false => format!("{} ({})", m.name, m.description),
         })
         .collect();
+    if missing.is_empty() && proposed.len() == 1 {
+        return format!("{} may be meant, but the question does not say so clearly", best.tool);
+    }
     if missing.is_empty() {
         let names: Vec<String> = proposed.iter().map(|p| p.tool.to_string()).collect();
         return format!("it is not clear which tool is meant: {}", names.join(", "));

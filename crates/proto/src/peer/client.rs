@@ -14,7 +14,7 @@ pub use output::{Changed, ClientOutput, Head};
 use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
-use crate::rpc::{self, Field, Id, Kind, Message, ScanError, ScanErrorKind, Scanned};
+use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
 use crate::types::{Progress, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -200,10 +200,9 @@ impl ClientPeer {
             let error = CallError::Protocol(error.to_string());
             return self.answered(now, id, Err(error));
         }
-        // JSON that does not even claim to be JSON-RPC is a log line.
-        let noise = !error.is_object || error.kind == ScanErrorKind::Version;
+        // Whatever it is, it is no message: a print, or a log line.
         let what = format!("{error}: {}", String::from_utf8_lossy(start));
-        self.out.push_back(ClientOutput::Ignored { what, noise });
+        self.out.push_back(ClientOutput::Ignored { what, noise: true });
     }
 
     fn response(&mut self, now: Duration, message: Message) {

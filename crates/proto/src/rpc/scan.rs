@@ -17,8 +17,6 @@ pub struct ScanError {
     pub kind: ScanErrorKind,
     /// The message's id, for the error that answers it.
     pub id: Option<Id>,
-    /// Whether the bytes are JSON at all: noise on a server's stdout is not.
-    pub is_object: bool,
     /// Whether it looked like a response, which is never answered.
     pub is_response: bool,
     /// Whether it looked like a notification, which is never answered either.
@@ -86,7 +84,7 @@ impl core::error::Error for ScanError {}
 
 impl From<ScanErrorKind> for ScanError {
     fn from(kind: ScanErrorKind) -> Self {
-        Self { kind, id: None, is_object: false, is_response: false, is_notification: false }
+        Self { kind, id: None, is_response: false, is_notification: false }
     }
 }
 
@@ -284,8 +282,7 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
     let is_response = seen.method.is_none() && (seen.result.is_some() || seen.error.is_some());
     let named = seen.method.is_some_and(|span| text(span).first() == Some(&b'"'));
     let is_notification = named && seen.id.is_none();
-    let fail =
-        |kind| ScanError { kind, id: read.clone(), is_object: true, is_response, is_notification };
+    let fail = |kind| ScanError { kind, id: read.clone(), is_response, is_notification };
 
     if let Some(fault) = seen.fault {
         return Err(fail(fault));

@@ -37,7 +37,8 @@ impl Client {
         events: Option<EventHandler>,
         grace: Duration,
     ) -> Result<Self, ClientError> {
-        let transport = ChildTransport::new(spawn(command).await?, grace);
+        let transport =
+            ChildTransport::new(spawn(command).await?, grace).limit(command.message_limit);
         let process = transport.process();
         match Self::connect(transport, config, events).await {
             Ok(mut client) => {
@@ -52,9 +53,9 @@ impl Client {
 /// Adds what the server wrote to stderr to an error that lacks it.
 fn with_tail(error: ClientError, tail: &str) -> ClientError {
     match (error, crate::transport::child::last_lines(tail)) {
-        (ClientError::Call(error @ CallError::Timeout(_)), Some(stderr)) => {
-            ClientError::Child { error, stderr }
-        }
+        // The end of the connection tells it already.
+        (error @ ClientError::Call(CallError::Closed(_)), _) => error,
+        (ClientError::Call(error), Some(stderr)) => ClientError::Child { error, stderr },
         (error, _) => error,
     }
 }

@@ -60,7 +60,7 @@ pub(super) async fn drive<T: Transport>(
         let _ = closer.send(());
     }
     if driver.noise > 1 {
-        tracing::warn!(lines = driver.noise, "lines that are no messages were skipped in all");
+        tracing::debug!(lines = driver.noise, "lines that are no messages were skipped in all");
     }
 }
 
@@ -202,6 +202,7 @@ impl<T: Transport> Driver<T> {
         if self.state == State::Gone {
             return;
         }
+        // Whoever still waits for it to open is told by that.
         let open = self.state == State::Open && self.ready.is_none();
         self.state = State::Gone;
         // First of all, so that nobody who hears of a lost call tries again here.

@@ -57,7 +57,7 @@ fn d126_positions_count_characters_and_survive_comments() {
     assert!(failure("").contains("1:1: not valid JSON: the file is empty"));
     assert!(failure("// only\n/* this").contains("2:1: not valid JSON: a /* comment"));
     assert!(failure("{} {}").contains("1:4: "));
-    assert!(failure("[]").contains("must be an object, not a list"));
+    assert!(failure("[]").contains("a config file is an object"));
 }
 
 #[test]

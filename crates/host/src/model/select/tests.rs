@@ -107,3 +107,53 @@ async fn a_local_ollama_is_found_and_a_web_page_is_not_taken_for_one() {
     assert!(error.contains("not a list of models"), "{error}");
     server.await.unwrap();
 }
+
+fn entry(provider: &str, base: Option<&str>, key: Option<&str>) -> ConfiguredProvider {
+    ConfiguredProvider {
+        provider: provider.to_owned(),
+        base_url: base.map(str::to_owned),
+        key: key.and_then(Secret::new),
+    }
+}
+
+#[tokio::test]
+async fn a_provider_of_the_configurations_own_name_stands_alone() {
+    let list = r#"{"object":"list","data":[{"id":"qwen3:8b"}]}"#;
+    let (base, server) = serve(vec![Reply::status(200, "", list)]).await;
+    let mut all =
+        settings(&[("OPENAI_API_KEY", KEY), ("OPENAI_BASE_URL", "http://unused.example")]);
+    all.add_provider("local", Ok(entry("openai", Some(&base), None)));
+    all.flag = Some("local:some:model".into());
+    assert_eq!(chosen(all.clone()).await.unwrap(), "openai:some:model: named by the command line");
+    all.flag = Some("local".into());
+    assert_eq!(chosen(all).await.unwrap(), "openai:qwen3:8b: named by the command line");
+    let request = &server.await.unwrap()[0];
+    assert!(!request.head.contains(KEY), "the environment's key went elsewhere: {}", request.head);
+}
+
+#[tokio::test]
+async fn a_providers_own_name_in_the_configuration_fills_what_the_environment_leaves_open() {
+    let mut all = Settings::default();
+    all.add_provider("anthropic", Ok(entry("anthropic", None, Some("from the file"))));
+    let expected = "anthropic:claude-sonnet-5-5: anthropic is set up";
+    assert_eq!(chosen(all).await.unwrap(), expected);
+
+    let mut all = settings(&[("OPENAI_BASE_URL", "http://here.example/v1")]);
+    all.add_provider("openai", Ok(entry("openai", Some("http://there.example"), Some(KEY))));
+    assert!(all.openai_key.is_none(), "a key goes only to the address it was given for");
+    assert_eq!(all.openai_url.as_deref(), Some("http://here.example/v1"));
+}
+
+#[tokio::test]
+async fn a_broken_provider_is_an_error_for_who_names_it() {
+    let mut all = Settings::default();
+    all.add_provider("local", Err("config.json:3:7: KEY is not set".into()));
+    assert!(chosen(all.clone()).await.unwrap().starts_with("matcher"));
+    all.flag = Some("local:x".into());
+    assert_eq!(chosen(all).await.unwrap_err(), "config.json:3:7: KEY is not set");
+
+    let mut all = Settings::default();
+    all.add_provider("google", Ok(entry("gemini", None, None)));
+    all.flag = Some("google:pro".into());
+    assert!(chosen(all).await.unwrap_err().contains("Gemini's own API is not supported"));
+}

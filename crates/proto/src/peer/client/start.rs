@@ -31,6 +31,8 @@ pub(super) struct Opening {
     /// When connecting has taken long enough.
     by: Duration,
     sent: u8,
+    /// Whether a revision was tried again right after it was refused.
+    repeated: bool,
     /// A probe that was given up for its silence. A server that was only slow
     /// to start may answer it yet.
     late: Option<u64>,
@@ -147,6 +149,14 @@ impl ClientPeer {
         self.opening.sent < OPENINGS && now < self.opening.by
     }
 
+    /// The same, for a revision that a refusal names. One that names the very
+    /// revision it refuses gets a second chance, as it may have only just come
+    /// up, but no third.
+    fn may_ask(&mut self, now: Duration, revision: Revision) -> bool {
+        let again = revision == self.revision;
+        self.may_try(now) && !(again && core::mem::replace(&mut self.opening.repeated, true))
+    }
+
     /// A modern server that refuses what the probe, or the handshake, said.
     fn refused(&mut self, now: Duration, error: RpcError) {
         #[derive(Deserialize)]
@@ -159,10 +169,7 @@ impl ClientPeer {
         };
         match common(&supported) {
             None => self.failed(no_common(&supported)),
-            // What it just refused, or as often as makes sense.
-            Some(revision) if revision == self.revision || !self.may_try(now) => {
-                self.failed(CallError::Rpc(error));
-            }
+            Some(revision) if !self.may_ask(now, revision) => self.failed(CallError::Rpc(error)),
             Some(revision) if revision.is_legacy() => self.initialize(now),
             Some(revision) => self.probe(now, revision),
         }

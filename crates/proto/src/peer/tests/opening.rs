@@ -134,12 +134,15 @@ fn an_unsupported_version_is_settled_by_what_the_server_supports() {
     assert!(client.failed().to_string().contains("1900-01-01"));
     assert!(client.sent.is_empty());
 
-    // What it has just refused.
+    // What it has just refused: once more, and no further.
     let mut client = Client::new(config());
     let probe = client.take_one();
     client.fail_with(&probe, unsupported(json!([NEW])));
+    let probe = client.take_one();
+    assert_eq!(probe["method"], "server/discover");
+    client.fail_with(&probe, unsupported(json!([NEW])));
     assert!(matches!(client.failed(), CallError::Rpc(error) if error.code == -32022));
-    assert!(client.sent.is_empty(), "the same is not asked twice");
+    assert!(client.sent.is_empty(), "the same is not asked a third time");
 }
 
 #[test]

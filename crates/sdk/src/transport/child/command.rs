@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use super::environment::{DEFAULT_INHERITED, Environment};
+use crate::transport::stdio::DEFAULT_LINE_LIMIT;
 
 /// A server to start as a child process.
 ///
@@ -37,6 +38,10 @@ pub struct Command {
     /// How many bytes of the server's latest stderr output are kept, 64 KiB by default. All of it
     /// is read, so that a server never waits for its stderr.
     pub stderr_limit: usize,
+    /// The largest message that is taken from the server's stdout, in bytes; a larger one
+    /// ends the connection, since the call that it answers cannot be known. [`DEFAULT_LINE_LIMIT`]
+    /// by default.
+    pub message_limit: usize,
 }
 
 impl Command {
@@ -51,6 +56,7 @@ impl Command {
             env: Environment::new(),
             cwd: None,
             stderr_limit: 64 * 1024,
+            message_limit: DEFAULT_LINE_LIMIT,
         }
     }
 

@@ -36,6 +36,16 @@ async fn d010_what_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
+async fn a_message_above_the_limit_is_told_of_and_skipped() {
+    use crate::transport::{Event, Transport as _};
+    let child = spawn(&shell("printf '%01001d\\n{}\\n' 0; cat")).await.unwrap();
+    let mut transport = ChildTransport::new(child, std::time::Duration::ZERO).limit(1000);
+    let mut next = async || std::future::poll_fn(|cx| transport.poll_recv(cx)).await;
+    assert!(matches!(next().await, Event::Oversize { limit: 1000 }));
+    assert!(matches!(next().await, Event::Message { bytes, .. } if bytes == "{}"));
+}
+
+#[tokio::test]
 async fn bytes_go_both_ways() {
     let Child { mut stdin, mut stdout, process } = spawn(&shell("cat")).await.unwrap();
     stdin.write_all(b"there and back").await.unwrap();

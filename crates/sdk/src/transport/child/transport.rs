@@ -65,6 +65,13 @@ impl ChildTransport {
         patience.as_mut().poll(cx)
     }
 
+    /// The same with another bound on one message, in bytes.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.lines = self.lines.limit(limit);
+        self
+    }
+
     /// The server's processes.
     pub fn process(&self) -> Arc<Process> {
         self.process.clone()

@@ -86,7 +86,10 @@ pub struct LineMatch {
 impl fmt::Display for SearchResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.files.is_empty() {
-            write!(f, "Nothing was found in {}.", visible(&self.path))?;
+            match self.path.as_str() {
+                "." => f.write_str("Nothing was found in the default folder.")?,
+                path => write!(f, "Nothing was found in {}.", visible(path))?,
+            }
         }
         for (i, file) in self.files.iter().enumerate() {
             write!(f, "{}{}", if i == 0 { "" } else { "\n" }, visible(&file.path))?;

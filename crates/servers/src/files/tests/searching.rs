@@ -42,7 +42,10 @@ fn names_and_lines_are_searched() {
     assert_eq!(all.files.len(), 6);
     assert!(all.skipped_folders.is_empty());
     let nothing = search(&files, &Search::new("zebra"));
-    assert!(nothing.to_string().starts_with("Nothing was found in .."), "{nothing}");
+    assert!(
+        nothing.to_string().starts_with("Nothing was found in the default folder."),
+        "{nothing}"
+    );
 }
 
 #[test]

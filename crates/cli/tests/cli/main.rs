@@ -1,0 +1,20 @@
+//! The program `carrick` from outside: what it prints, how it ends, what it leaves behind.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "all of this is tests")]
+
+mod ask;
+mod chinese;
+mod commands;
+mod config;
+mod faults;
+mod matched;
+mod output;
+#[cfg(target_os = "linux")]
+mod processes;
+mod route;
+mod stdio;
+mod support;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod trust;

@@ -1,0 +1,99 @@
+//! With a person at a terminal. `script` of util-linux gives one to what is run in it.
+
+use crate::support::{MARK, Sandbox, peer};
+use serde_json::json;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Runs `carrick` on a terminal where a person types this; the exit code, and all that is seen.
+fn at_terminal(
+    sandbox: &Sandbox,
+    arguments: &[&str],
+    typed: &str,
+    variables: &[(&str, &str)],
+) -> (Option<i32>, String) {
+    let quoted = |word: &&str| format!("'{word}'");
+    let words = arguments.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    let line = format!("{} {words}", env!("CARGO_BIN_EXE_carrick"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).env_clear().current_dir(sandbox.project());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("HOME", sandbox.root().join("home")).env(MARK, sandbox.root());
+    command.envs(variables.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A project whose server tells the weather.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let servers = sandbox.marked([("weather", peer(&["weather"]))]);
+    sandbox.write(".mcp.json", json!({ "mcpServers": servers }).to_string());
+    sandbox
+}
+
+const WEATHER: &[&str] = &["ask", "--model", "builtin:match", "北京今天天气怎么样?"];
+
+#[test]
+fn d103_a_person_is_asked_about_the_project_and_then_about_the_call() {
+    let sandbox = project();
+    let (code, seen) = at_terminal(&sandbox, WEATHER, "y\nyes\n", &[]);
+    assert_eq!(code, Some(0), "{seen}");
+    let place = |text: &str| seen.find(text).unwrap_or_else(|| panic!("no {text:?} in {seen}"));
+    assert!(place("Approve exactly this?") < place("Run it?"), "{seen}");
+    assert!(place("argument \"city\" = \"北京\"") < place("Run it?"), "{seen}");
+    assert!(place("Run it?") < place("27 摄氏度"), "{seen}");
+    // Once is enough for the project, not for the call.
+    let (code, seen) = at_terminal(&sandbox, WEATHER, "n\n", &[]);
+    assert_eq!(code, Some(3), "{seen}");
+    assert!(!seen.contains("Approve exactly this?") && !seen.contains("27 摄氏度"), "{seen}");
+    // An answer that is none is asked for again; Enter alone is a no.
+    let (code, seen) = at_terminal(&sandbox, WEATHER, "perhaps\n\n", &[]);
+    assert_eq!(code, Some(3), "{seen}");
+    assert_eq!(seen.matches("Run it?").count(), 2, "{seen}");
+}
+
+#[test]
+fn d103_a_project_that_is_not_approved_runs_nothing() {
+    let sandbox = project();
+    let (code, seen) = at_terminal(&sandbox, WEATHER, "\n", &[]);
+    assert_eq!(code, Some(3), "{seen}");
+    assert!(seen.contains("has not been approved") && !seen.contains("weather/get_weather"));
+    let (code, seen) = at_terminal(&sandbox, &["trust"], "y\n", &[]);
+    assert_eq!(code, Some(0), "{seen}");
+    sandbox.run(&["tools"]).exits(0).prints(["weather/get_weather"]);
+}
+
+#[test]
+fn no_color_is_respected() {
+    let sandbox = Sandbox::new();
+    let words =
+        ["ask", "--model", "builtin:match", "What time is it in Tokyo when it is 09:00 in Paris?"];
+    let coloured = |variables: &[(&str, &str)]| {
+        let (code, seen) = at_terminal(&sandbox, &words, "", variables);
+        assert_eq!(code, Some(0), "{seen}");
+        seen.contains("\x1b[")
+    };
+    assert!(coloured(&[]));
+    assert!(!coloured(&[("NO_COLOR", "1")]));
+    assert!(coloured(&[("NO_COLOR", "")]), "an empty one counts as unset");
+}
+
+#[test]
+fn what_a_server_says_cannot_steer_the_terminal() {
+    let mut sandbox = Sandbox::new();
+    let servers = sandbox.marked([("fixture", peer(&["fixture"]))]);
+    sandbox.set_config(&json!({ "mcpServers": servers }));
+    let config = sandbox.root().join("servers.json");
+    let words = ["--config", config.to_str().unwrap(), "call", "fixture", "echo"];
+    let evil = r#"{"t":"a\u001b[2Jb\u202ec"}"#;
+    let (code, seen) = at_terminal(&sandbox, &[&words[..], &[evil]].concat(), "", &[]);
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(!seen.contains('\x1b') && !seen.contains('\u{202e}'), "{seen:?}");
+    // Into a pipe it goes byte for byte.
+    let run = sandbox.run(&["call", "fixture", "echo", evil]).exits(0);
+    assert_eq!(run.stdout, "a\x1b[2Jb\u{202e}c\n");
+}
