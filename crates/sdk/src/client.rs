@@ -35,8 +35,8 @@ pub enum ClientEvent {
     /// Something that is no message arrived where messages are expected, and
     /// was skipped. Reported once for a connection; later ones only count.
     Noise(String),
-    /// The connection, which was open, has ended; every later call fails with
-    /// this text.
+    /// The connection, which was open, has ended on the other side. Told before
+    /// the calls that were running end; every later call fails with this text.
     Closed(String),
 }
 

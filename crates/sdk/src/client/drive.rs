@@ -3,7 +3,7 @@
 use super::ServerDescription;
 use super::{CallError, CallOptions, ClientConfig, ClientEvent, EventHandler, ProgressHandler};
 use crate::transport::{Event, Outgoing, Transport};
-use carrick_proto::peer::{ClientOutput, ClientPeer};
+use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
 use carrick_proto::rpc::Json;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -96,7 +96,11 @@ struct Driver<T> {
     state: State,
 }
 
+/// Messages taken in one go before what they caused is written.
 const BURST: usize = 256;
+
+/// Bytes that the server may leave unread before its requests go unanswered.
+const UNREAD: usize = 16 << 20;
 
 impl<T: Transport> Driver<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -201,11 +205,12 @@ impl<T: Transport> Driver<T> {
         // Whoever still waits for it to open is told by that.
         let open = self.state == State::Open && self.ready.is_none();
         self.state = State::Gone;
-        self.peer.handle_closed(how);
-        self.drain();
+        // First of all, so that nobody who hears of a lost call tries again here.
         if open {
             self.tell(ClientEvent::Closed(how.into()));
         }
+        self.peer.handle_closed(how);
+        self.drain();
     }
 
     fn event(&mut self, event: Event) {
@@ -224,9 +229,7 @@ impl<T: Transport> Driver<T> {
     fn drain(&mut self) {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                ClientOutput::Send { lane, bytes, head } => {
-                    self.transport.send(Outgoing::from_client(lane, bytes, head));
-                }
+                ClientOutput::Send { lane, bytes, head } => self.send(lane, bytes, head),
                 ClientOutput::Abandon(lane) => self.transport.abandon(lane),
                 ClientOutput::Ready(server) => self.opened(Ok(server)),
                 ClientOutput::Failed(error) => {
@@ -252,6 +255,17 @@ impl<T: Transport> Driver<T> {
                 _ => {}
             }
         }
+    }
+
+    fn send(&mut self, lane: Lane, bytes: Vec<u8>, head: Head) {
+        // Only answers to the server's own requests have no method. Calls are
+        // bounded by their callers; these would pile up for one that sends
+        // and does not read.
+        if head.method_name.is_empty() && self.transport.queued() > UNREAD {
+            tracing::debug!("a server that does not read gets no more answers");
+            return;
+        }
+        self.transport.send(Outgoing::from_client(lane, bytes, head));
     }
 
     fn opened(&mut self, result: Result<ServerDescription, CallError>) {
