@@ -8,7 +8,7 @@ mod outbox;
 #[cfg(test)]
 mod tests;
 
-use crate::server::{Dispatch, Outbox, Server};
+use crate::server::{Asks, Dispatch, Outbox, Server};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits};
@@ -91,6 +91,7 @@ pub async fn serve_with<T: Transport>(
         waiting_bytes: 0,
         outbox,
         inbox,
+        asks: Asks::default(),
         closing: None,
     };
     poll_fn(|cx| driver.poll(cx)).await
@@ -108,6 +109,7 @@ struct Driver<T> {
     waiting_bytes: usize,
     outbox: Arc<outbox::Sender>,
     inbox: Inbox,
+    asks: Asks,
     /// Set once the client has closed its side.
     closing: Option<Pin<Box<Sleep>>>,
 }
@@ -186,6 +188,7 @@ impl<T: Transport> Driver<T> {
             Note::Log { key, level, logger, data } => {
                 self.peer.log(key, level, logger.as_deref(), &data);
             }
+            Note::Ask { key, question } => self.asks.ask(&mut self.peer, key, question),
         }
     }
 
@@ -196,6 +199,7 @@ impl<T: Transport> Driver<T> {
                 ServerOutput::Send { lane, bytes, .. } => {
                     self.transport.send(Outgoing::from_server(lane, bytes));
                 }
+                ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
                 ServerOutput::Ignored(what) => tracing::debug!(what, "ignored"),

@@ -1,10 +1,12 @@
 //! The server's half of a connection, for both lifecycles.
 
+mod ask;
 mod identity;
 mod output;
 
+pub use ask::AskKey;
 pub use identity::Identity;
-pub use output::{Call, CallKey, Outcome, ServerOutput};
+pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -38,6 +40,8 @@ struct Slot {
 }
 
 struct Session {
+    /// The client's capabilities, as it wrote them.
+    capabilities: Option<Arc<str>>,
     revision: Revision,
     ready: bool,
     log: LogLevel,
@@ -49,6 +53,7 @@ pub struct ServerPeer {
     identity: Arc<Identity>,
     limits: Limits,
     session: Option<Session>,
+    asks: ask::Asks,
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
@@ -62,6 +67,7 @@ impl ServerPeer {
             identity,
             limits,
             session: None,
+            asks: ask::Asks::default(),
             slots: Vec::new(),
             free: Vec::new(),
             ids: BTreeMap::new(),
@@ -108,9 +114,7 @@ impl ServerPeer {
                 }
             }
             Kind::Notification => self.notification(&message),
-            Kind::Result | Kind::Error => {
-                self.ignore("a response to no request".into());
-            }
+            Kind::Result | Kind::Error => self.answered(&message),
         }
     }
 
@@ -130,6 +134,15 @@ impl ServerPeer {
                     Ok(bytes) => self.send(lane, bytes),
                     Err(error) => self.fail(lane, Some(&id), &error),
                 }
+            }
+            Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
+                let mut out = Vec::new();
+                rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
+                self.send(lane, out);
+            }
+            Outcome::InputRequired(_) => {
+                let error = RpcError::internal("a session asks its client by requests");
+                self.fail(lane, Some(&id), &error);
             }
         }
     }
@@ -273,12 +286,16 @@ impl ServerPeer {
         place.active = Some(active);
         let key = CallKey { slot, turn: place.turn };
         self.ids.insert(id, slot);
+        // A request without a session says itself what its client can do.
+        let session = self.session.as_ref().filter(|_| !modern);
+        let client_capabilities = session.and_then(|s| s.capabilities.clone());
         self.out.push_back(ServerOutput::Call(Call {
             key,
             lane,
             revision,
             message,
             wants_progress,
+            client_capabilities,
         }));
     }
 
@@ -326,7 +343,8 @@ impl ServerPeer {
         let revision = Revision::from_date(&asked)
             .filter(|r| r.is_legacy())
             .unwrap_or(Revision::NEWEST_HANDSHAKE);
-        self.session = Some(Session { revision, ready: false, log: LogLevel::Info });
+        let capabilities = ask::capabilities(message);
+        self.session = Some(Session { capabilities, revision, ready: false, log: LogLevel::Info });
         let version = format!("\"protocolVersion\":\"{revision}\"");
         let mut out = Vec::new();
         rpc::result_response_with(&mut out, &id, &self.identity.initialize, version.as_bytes());
@@ -391,6 +409,7 @@ impl ServerPeer {
         slot.turn = slot.turn.wrapping_add(1);
         self.free.push(key.slot);
         self.ids.remove(&active.id);
+        self.drop_asks(key, active.lane);
         Some(active)
     }
 
@@ -436,13 +455,13 @@ impl ServerPeer {
     }
 
     fn send(&mut self, lane: Lane, bytes: Vec<u8>) {
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error: None });
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Response, error: None });
     }
 
     fn notify(&mut self, lane: Lane, method: Method, params: &[u8]) {
         let mut bytes = Vec::new();
         rpc::notification(&mut bytes, method.name(), params);
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: false, error: None });
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Notification, error: None });
     }
 
     fn fail(&mut self, lane: Lane, id: Option<&Id>, error: &RpcError) {
@@ -450,7 +469,7 @@ impl ServerPeer {
         let data = error.data.as_ref().map(|raw| raw.get().as_bytes());
         rpc::error_response(&mut bytes, id, error.code, &error.message, data);
         let error = Some(error.code);
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error });
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Response, error });
     }
 }
 
