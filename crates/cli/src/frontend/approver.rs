@@ -48,7 +48,7 @@ impl From<&PermissionArgs> for Approver {
 }
 
 async fn ask_person(approval: &Approval) -> Verdict {
-    let text = format!("{}\n({})", approval.description, approval.reason);
+    let text = format!("{}\n({})", approval.description.trim_end(), approval.reason);
     let asked = tokio::task::spawn_blocking(move || question::confirm(&text, "Run it?"));
     match asked.await {
         Ok(Some(true)) => Verdict::Allow,

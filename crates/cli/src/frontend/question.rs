@@ -20,7 +20,8 @@ pub(crate) fn confirm(text: &str, question: &str) -> Option<bool> {
 pub(crate) fn number(text: &str, most: usize) -> Option<usize> {
     let mut terminal = Terminal::open()?;
     loop {
-        let answer = terminal.ask(&format!("{text}\nWhich? [1-{most}, Enter for none] "))?;
+        let numbers = if most == 1 { "1".to_owned() } else { format!("1-{most}") };
+        let answer = terminal.ask(&format!("{text}\nWhich? [{numbers}, Enter for none] "))?;
         match answer.trim() {
             "" => return None,
             word => match word.parse::<usize>() {

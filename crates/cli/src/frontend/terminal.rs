@@ -113,6 +113,10 @@ impl Frontend for Terminal {
                 let text = format!("{mark} {server}/{tool} {arguments}{missing}");
                 self.say("2", &visible(&text));
             }
+            Event::Permission { id, reason, .. } => {
+                let text = format!("?  may it run ({reason})? Answer on stdin, for {id:?}");
+                self.say("33", &visible(&text));
+            }
             Event::Answer { text, .. } => self.answer(text),
             _ => {}
         }

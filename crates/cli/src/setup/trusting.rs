@@ -6,6 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::frontend::question;
 use crate::print;
 use carrick_host::config::{ConfigFile, ContentHash};
+use carrick_host::permission::visible;
 use carrick_host::trust::{Review, TrustStatus, TrustStore};
 
 /// The approvals of this user.
@@ -51,7 +52,8 @@ pub(crate) fn trust(
 
 /// What a person must see before they approve.
 pub(crate) fn review(file: &ConfigFile, status: &TrustStatus) -> String {
-    let mut text = format!("{}\n{}", Review::of(file), file.hash());
+    let place = visible(&file.path().to_string_lossy());
+    let mut text = format!("{place} says:\n{}\n{}", Review::of(file), file.hash());
     if let TrustStatus::Changed(change) = status {
         text.push_str("\nIt was approved before and has changed since:");
         for line in &change.gone {
