@@ -20,7 +20,7 @@ use proc_macro::TokenStream;
 ///   one with `#[default]` or `#[default(expression)]`.
 ///
 /// Options, in any order: `name = "…"`, `title = "…"`, `description = "…"`,
-/// `read_only`, `destructive`, `idempotent`.
+/// `read_only` or `destructive`, `idempotent`.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     tool::expand(options.into(), function.into())

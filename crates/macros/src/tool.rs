@@ -53,6 +53,12 @@ impl Options {
                 }
             }
         }
+        if options.read_only && options.destructive {
+            return Err(Error::new(
+                proc_macro2::Span::call_site(),
+                "a tool that only reads destroys nothing: choose read_only or destructive",
+            ));
+        }
         Ok(options)
     }
 }
@@ -116,6 +122,8 @@ fn definition(options: &Options, function: &ItemFn, params: &Params) -> TokenStr
     if options.destructive {
         let idempotent = options.idempotent;
         steps.extend(quote! { .destructive(#idempotent) });
+    } else if options.idempotent {
+        steps.extend(quote! { .idempotent() });
     }
     let arguments = params.arguments_struct();
     let defaults = params.default_functions();

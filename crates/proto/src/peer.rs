@@ -11,8 +11,8 @@ mod server;
 mod tests;
 
 pub use client::{
-    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head, LaneEnd,
-    ServerDescription,
+    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head,
+    InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
 pub use server::{AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer};
 

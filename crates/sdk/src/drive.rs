@@ -7,6 +7,7 @@
 mod outbox;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::server::{Asks, Dispatch, Outbox, Server};
 use crate::transport::{Event, Outgoing, Transport};
@@ -16,7 +17,7 @@ use carrick_proto::types::RpcError;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use outbox::{Inbox, Note};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::task::AbortHandle;
-use tokio::time::Sleep;
+use tokio::time::{Sleep, sleep};
+use waiting::{Waiting, cost};
 
 /// How a server is driven.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +39,8 @@ pub struct ServeOptions {
     /// Calls that may run at once; more wait. Default 1,024.
     pub concurrency: usize,
     /// Bytes of requests that may wait, and of answers that may be unread,
-    /// before more requests are refused. Default 16 MiB.
+    /// before more requests are refused. Progress and logs are left out then,
+    /// and at twice as many unread bytes nothing more is read. Default 16 MiB.
     pub backlog: usize,
     /// Bounds on one message.
     pub limits: Limits,
@@ -87,12 +90,12 @@ pub async fn serve_with<T: Transport>(
         transport,
         options,
         running: BTreeMap::new(),
-        waiting: VecDeque::new(),
-        waiting_bytes: 0,
+        waiting: Waiting::default(),
         outbox,
         inbox,
         asks: Asks::default(),
-        closing: None,
+        stalled: false,
+        stage: Stage::Open,
     };
     poll_fn(|cx| driver.poll(cx)).await
 }
@@ -105,13 +108,22 @@ struct Driver<T> {
     /// Calls whose handlers have tasks of their own.
     running: BTreeMap<CallKey, AbortHandle>,
     /// Calls that wait for others to end.
-    waiting: VecDeque<Call>,
-    waiting_bytes: usize,
+    waiting: Waiting,
     outbox: Arc<outbox::Sender>,
     inbox: Inbox,
     asks: Asks,
-    /// Set once the client has closed its side.
-    closing: Option<Pin<Box<Sleep>>>,
+    /// Whether reading has stopped for a client that does not read.
+    stalled: bool,
+    stage: Stage,
+}
+
+/// How far the connection is.
+enum Stage {
+    Open,
+    /// The client has closed its side: running calls may end until then.
+    Grace(Pin<Box<Sleep>>),
+    /// The last answers are written, or given up then.
+    Leaving(Pin<Box<Sleep>>),
 }
 
 /// Messages taken in one go before what they caused is written.
@@ -120,22 +132,33 @@ const BURST: usize = 256;
 impl<T: Transport> Driver<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ServeError>> {
         loop {
+            if let Stage::Leaving(patience) = &mut self.stage {
+                let given_up = patience.as_mut().poll(cx).is_ready();
+                let closed = self.transport.poll_close(cx).is_ready();
+                return if closed || given_up { Poll::Ready(Ok(())) } else { Poll::Pending };
+            }
             let more = self.poll_inputs(cx);
             let flushed = match self.transport.poll_flush(cx) {
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
                 Poll::Ready(Ok(())) => true,
                 Poll::Pending => false,
+                // A client that has closed its side may be gone altogether.
+                Poll::Ready(Err(_)) if !matches!(self.stage, Stage::Open) => {
+                    return Poll::Ready(Ok(()));
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
             };
-            if more {
+            // What was written may have made room for what waits for it.
+            if more || self.has_room() {
                 continue;
             }
-            let Some(grace) = &mut self.closing else { return Poll::Pending };
-            let idle = self.running.is_empty() && self.waiting.is_empty();
+            let Stage::Grace(grace) = &mut self.stage else { return Poll::Pending };
             let expired = grace.as_mut().poll(cx).is_ready();
-            if (idle && flushed) || expired {
-                return self.transport.poll_close(cx).map(Ok);
+            let idle = self.running.is_empty() && self.waiting.is_empty();
+            if !expired && !(idle && flushed) {
+                return Poll::Pending;
             }
-            return Poll::Pending;
+            self.abort();
+            self.stage = Stage::Leaving(Box::pin(sleep(self.options.grace)));
         }
     }
 
@@ -147,7 +170,11 @@ impl<T: Transport> Driver<T> {
         }
         self.start_waiting();
         for _ in 0..BURST {
-            if self.closing.is_some() {
+            if !matches!(self.stage, Stage::Open) {
+                return false;
+            }
+            self.stalled = self.transport.queued() / 2 > self.options.backlog;
+            if self.stalled {
                 return false;
             }
             let Poll::Ready(event) = self.transport.poll_recv(cx) else { return false };
@@ -157,6 +184,21 @@ impl<T: Transport> Driver<T> {
         true
     }
 
+    /// Whether something stands still that need not.
+    fn has_room(&self) -> bool {
+        let stalled = self.stalled && self.transport.queued() / 2 <= self.options.backlog;
+        stalled || (!self.waiting.is_empty() && self.may_start())
+    }
+
+    fn may_start(&self) -> bool {
+        self.running.len() < self.options.concurrency && !self.is_unread()
+    }
+
+    /// Whether the client leaves more unread than it may.
+    fn is_unread(&self) -> bool {
+        self.transport.queued() > self.options.backlog
+    }
+
     fn event(&mut self, event: Event) {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(lane, bytes),
@@ -164,7 +206,7 @@ impl<T: Transport> Driver<T> {
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");
-                self.closing = Some(Box::pin(tokio::time::sleep(self.options.grace)));
+                self.stage = Stage::Grace(Box::pin(sleep(self.options.grace)));
             }
         }
     }
@@ -182,6 +224,9 @@ impl<T: Transport> Driver<T> {
                 self.running.remove(&key);
                 self.peer.respond(key, outcome);
             }
+            // Nobody would see these in time, and they would pile up.
+            Note::Progress { .. } if self.is_unread() => {}
+            Note::Log { .. } if self.is_unread() => self.outbox.count_dropped(),
             Note::Progress { key, done, total, message } => {
                 self.peer.progress(key, done, total, message.as_deref());
             }
@@ -209,25 +254,19 @@ impl<T: Transport> Driver<T> {
     }
 
     fn admit(&mut self, call: Call) {
-        let unread = self.transport.queued() > self.options.backlog;
-        if self.running.len() < self.options.concurrency && self.waiting.is_empty() && !unread {
+        if self.waiting.is_empty() && self.may_start() {
             return self.start(call);
         }
-        let size = call.message.bytes().len();
-        if self.waiting_bytes + size > self.options.backlog {
+        if self.waiting.bytes() + cost(&call) > self.options.backlog {
             let error = RpcError::internal("the server has too many requests waiting; try later");
             return self.peer.respond(call.key, Outcome::Error(error));
         }
-        self.waiting_bytes += size;
-        self.waiting.push_back(call);
+        self.waiting.push(call);
     }
 
     fn start_waiting(&mut self) {
-        while self.running.len() < self.options.concurrency
-            && self.transport.queued() <= self.options.backlog
-        {
-            let Some(call) = self.waiting.pop_front() else { return };
-            self.waiting_bytes -= call.message.bytes().len();
+        while self.may_start() {
+            let Some(call) = self.waiting.pop() else { return };
             self.start(call);
             self.drain();
         }
@@ -256,18 +295,23 @@ impl<T: Transport> Driver<T> {
         if let Some(task) = self.running.remove(&key) {
             task.abort();
         }
-        let waiting = self.waiting.iter().position(|call| call.key == key);
-        if let Some(call) = waiting.and_then(|at| self.waiting.remove(at)) {
-            self.waiting_bytes -= call.message.bytes().len();
+        self.waiting.remove(key);
+    }
+}
+
+impl<T> Driver<T> {
+    /// Ends all work that nobody waits for any more.
+    fn abort(&mut self) {
+        self.waiting.clear();
+        for task in std::mem::take(&mut self.running).into_values() {
+            task.abort();
         }
     }
 }
 
 impl<T> Drop for Driver<T> {
     fn drop(&mut self) {
-        for task in self.running.values() {
-            task.abort();
-        }
+        self.abort();
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
-use crate::types::{Progress, RpcError};
+use crate::types::Progress;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -461,7 +461,12 @@ impl ServerPeer {
     fn notify(&mut self, lane: Lane, method: Method, params: &[u8]) {
         let mut bytes = Vec::new();
         rpc::notification(&mut bytes, method.name(), params);
-        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Notification, error: None });
+        self.out.push_back(ServerOutput::Send {
+            lane,
+            bytes,
+            sent: Sent::Notification,
+            error: None,
+        });
     }
 
     fn fail(&mut self, lane: Lane, id: Option<&Id>, error: &RpcError) {

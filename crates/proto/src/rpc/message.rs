@@ -225,6 +225,12 @@ impl Message {
         &self.shadows
     }
 
+    /// Lets go of whatever the message was read together with. For those that
+    /// are kept: a slice holds on to all of the buffer it was cut from.
+    pub fn detach(&mut self) {
+        self.bytes = Bytes::copy_from_slice(&self.bytes);
+    }
+
     fn json(&self, span: Span) -> Json {
         Json::scanned(self.bytes.slice(span.range()))
     }

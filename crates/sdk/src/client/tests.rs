@@ -1,3 +1,5 @@
+mod scripted;
+
 use super::*;
 use crate::transport::memory;
 use crate::{Server, ToolError, serve, tool, tools};

@@ -35,6 +35,11 @@ impl Sender {
         // The loop has gone: nobody is left to answer.
         let _ = self.notes.send(Note::Done(key, outcome)).await;
     }
+
+    /// Counts a log message that was left out.
+    pub(super) fn count_dropped(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Outbox for Sender {
@@ -45,8 +50,7 @@ impl Outbox for Sender {
 
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
         if self.notes.try_send(Note::Log { key, level, logger, data }).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-            return;
+            return self.count_dropped();
         }
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {

@@ -1,1 +1,336 @@
+use super::*;
+use crate::transport::MemoryTransport;
+use crate::transport::memory;
+use crate::{State, tool, tools};
+use serde_json::{Value, json};
+use std::collections::BTreeMap as Map;
+use std::future::poll_fn;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 
+/// What the handlers of a test share with it.
+struct Probe {
+    started: AtomicUsize,
+    running: AtomicUsize,
+    most: AtomicUsize,
+    gate: Semaphore,
+    dropped: Mutex<Option<mpsc::UnboundedSender<()>>>,
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self {
+            started: zero(),
+            running: zero(),
+            most: zero(),
+            gate: Semaphore::new(0),
+            dropped: Mutex::default(),
+        }
+    }
+}
+
+impl Probe {
+    fn enter(&self) -> Inside<'_> {
+        self.started.fetch_add(1, Ordering::SeqCst);
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        Inside(self)
+    }
+}
+
+struct Inside<'a>(&'a Probe);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+        if let Some(told) = &*self.0.dropped.lock().unwrap() {
+            let _ = told.send(());
+        }
+    }
+}
+
+#[tool]
+async fn echo(text: String) -> String {
+    text
+}
+
+/// Answers with this many bytes.
+#[tool]
+async fn large(bytes: usize, probe: State<Arc<Probe>>) -> String {
+    let _inside = probe.enter();
+    "x".repeat(bytes)
+}
+
+/// Waits for the test.
+#[tool]
+async fn gated(probe: State<Arc<Probe>>) -> String {
+    let _inside = probe.enter();
+    probe.gate.acquire().await.unwrap().forget();
+    "through".into()
+}
+
+#[tool]
+async fn wait_ms(ms: u64) -> String {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    "waited".into()
+}
+
+#[tool]
+#[expect(clippy::panic, reason = "to see what becomes of it")]
+async fn panics(later: bool) -> String {
+    if later {
+        tokio::task::yield_now().await;
+    }
+    panic!("a secret of the server's")
+}
+
+/// Reports progress as fast as it can.
+#[tool]
+async fn chatty(reports: u32, context: crate::Context) -> String {
+    for n in 0..reports {
+        context.progress(f64::from(n + 1), None, Some("a message that takes some room"));
+        context.log(carrick_proto::types::LogLevel::Error, &"a log line that takes some room");
+        if n % 100 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    "done".into()
+}
+
+struct Peer {
+    transport: MemoryTransport,
+    serving: JoinHandle<Result<(), ServeError>>,
+    probe: Arc<Probe>,
+}
+
+fn start(options: ServeOptions) -> Peer {
+    let probe = Arc::new(Probe::default());
+    let server = Server::builder("test", "1")
+        .state(probe.clone())
+        .tools(tools![echo, large, gated, wait_ms, panics, chatty])
+        .build();
+    let (transport, theirs) = memory();
+    let serving = tokio::spawn(async move { serve_with(&server, theirs, options).await });
+    Peer { transport, serving, probe }
+}
+
+fn request(id: usize, tool: &str, arguments: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+        "name": tool, "arguments": arguments, "_meta": {
+            "progressToken": id,
+            "io.modelcontextprotocol/protocolVersion": carrick_proto::revision::Revision::NEWEST.date(),
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/logLevel": "debug",
+        } } })
+}
+
+impl Peer {
+    fn queue(&mut self, message: &Value) {
+        let bytes = message.to_string().into_bytes();
+        self.transport.send(Outgoing::from_server(Lane::Connection, bytes));
+    }
+
+    async fn flush(&mut self) {
+        poll_fn(|cx| self.transport.poll_flush(cx)).await.unwrap();
+    }
+
+    async fn call(&mut self, id: usize, tool: &str, arguments: Value) {
+        self.queue(&request(id, tool, &arguments));
+        self.flush().await;
+    }
+
+    /// The next message, while what is queued goes out.
+    async fn next(&mut self) -> Option<Value> {
+        let event = poll_fn(|cx| {
+            let _ = self.transport.poll_flush(cx);
+            self.transport.poll_recv(cx)
+        });
+        match event.await {
+            Event::Message { bytes, .. } => Some(serde_json::from_slice(&bytes).unwrap()),
+            Event::Closed(_) => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn text_of(&mut self, id: usize) -> Result<String, i64> {
+        loop {
+            let message = self.next().await.expect("an answer");
+            if message["id"] == id {
+                return match message["error"]["code"].as_i64() {
+                    Some(code) => Err(code),
+                    None => Ok(message["result"]["content"][0]["text"].as_str().unwrap().into()),
+                };
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_refused_and_loses_nothing() {
+    const CALLS: usize = 600;
+    let options = ServeOptions { backlog: 1 << 20, ..ServeOptions::default() };
+    let mut peer = start(options);
+    for id in 0..CALLS {
+        // Some waiting room each, so that it runs out.
+        let arguments = json!({ "bytes": 100_000 });
+        peer.queue(&request(id, "large", &arguments));
+    }
+    peer.flush().await;
+    // Whatever the server can do without being read, it does now.
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+    let started = peer.probe.started.load(Ordering::SeqCst);
+    assert!(started < 40, "{started} answers are held for a client that reads none");
+    let mut answers: Map<usize, bool> = Map::new();
+    while answers.len() < CALLS {
+        let message = peer.next().await.expect("an answer");
+        let id = message["id"].as_u64().unwrap() as usize;
+        let refused = message["error"]["code"] == -32603;
+        assert!(
+            refused || message["result"]["content"][0]["text"].as_str().unwrap().len() == 100_000
+        );
+        assert!(answers.insert(id, refused).is_none(), "{id} is answered twice");
+    }
+    let ran = answers.values().filter(|refused| !**refused).count();
+    assert!(ran > started, "what waited runs once there is room");
+    assert_eq!(ran, peer.probe.started.load(Ordering::SeqCst));
+    peer.call(CALLS, "echo", json!({ "text": "still here" })).await;
+    assert_eq!(peer.text_of(CALLS).await.unwrap(), "still here");
+}
+
+#[tokio::test]
+async fn no_more_handlers_run_than_may_and_the_rest_wait() {
+    let mut peer = start(ServeOptions { concurrency: 3, ..ServeOptions::default() });
+    for id in 0..10 {
+        peer.call(id, "gated", json!({})).await;
+    }
+    peer.call(10, "echo", json!({ "text": "x" })).await;
+    let mut answered = Vec::new();
+    for released in 1..=10 {
+        while peer.probe.started.load(Ordering::SeqCst) < (released + 2).min(10) {
+            tokio::task::yield_now().await;
+        }
+        peer.probe.gate.add_permits(1);
+        answered.push(peer.next().await.expect("one is through")["id"].as_u64().unwrap());
+    }
+    answered.push(peer.next().await.unwrap()["id"].as_u64().unwrap());
+    answered.sort_unstable();
+    assert_eq!(answered, (0..=10).collect::<Vec<_>>());
+    assert_eq!(peer.probe.most.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_ends_and_one_that_waits_never_starts() {
+    let mut peer = start(ServeOptions { concurrency: 1, ..ServeOptions::default() });
+    let (told, mut dropped) = mpsc::unbounded_channel();
+    *peer.probe.dropped.lock().unwrap() = Some(told);
+    peer.call(1, "gated", json!({})).await;
+    peer.call(2, "gated", json!({})).await;
+    peer.call(3, "gated", json!({})).await;
+    for id in [2, 1] {
+        peer.queue(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                            "params": { "requestId": id } }));
+        peer.flush().await;
+    }
+    dropped.recv().await.expect("the first handler's future is dropped");
+    peer.probe.gate.add_permits(1);
+    assert_eq!(peer.next().await.unwrap()["id"], 3, "the only one that is answered");
+    assert_eq!(peer.probe.started.load(Ordering::SeqCst), 2);
+    assert_eq!(peer.probe.running.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn d136_panics_are_internal_errors_that_say_nothing_and_touch_nothing() {
+    let mut peer = start(ServeOptions { concurrency: 4, ..ServeOptions::default() });
+    peer.call(0, "gated", json!({})).await;
+    for id in 1..=100 {
+        peer.call(id, "panics", json!({ "later": id % 2 == 0 })).await;
+        let answer = peer.next().await.unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32603)));
+        assert!(!answer.to_string().contains("secret"), "{answer}");
+    }
+    peer.probe.gate.add_permits(1);
+    assert_eq!(peer.text_of(0).await.unwrap(), "through", "d039: the others go on");
+    peer.call(200, "echo", json!({ "text": "x" })).await;
+    assert_eq!(peer.text_of(200).await.unwrap(), "x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn d013_what_runs_when_input_ends_is_answered() {
+    let mut peer = start(ServeOptions::default());
+    peer.queue(&request(1, "wait_ms", &json!({ "ms": 200 })));
+    peer.queue(&request(2, "wait_ms", &json!({ "ms": 60_000 })));
+    // Closes our side only: the answers can still be read.
+    poll_fn(|cx| peer.transport.poll_close(cx)).await;
+    assert_eq!(peer.next().await.unwrap()["id"], 1);
+    let ended = peer.next().await;
+    assert!(ended.is_none(), "the other one is past its grace: {ended:?}");
+    peer.serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn input_that_ends_with_nothing_running_ends_the_server_at_once() {
+    let mut peer = start(ServeOptions::default());
+    let before = tokio::time::Instant::now();
+    poll_fn(|cx| peer.transport.poll_close(cx)).await;
+    peer.serving.await.unwrap().unwrap();
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_closes_and_never_reads_cannot_keep_the_server() {
+    let mut peer = start(ServeOptions::default());
+    for id in 0..20 {
+        peer.queue(&request(id, "large", &json!({ "bytes": 100_000 })));
+    }
+    poll_fn(|cx| peer.transport.poll_close(cx)).await;
+    peer.serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn progress_and_logs_come_before_the_answer_and_do_not_pile_up() {
+    let mut peer = start(ServeOptions { backlog: 64 << 10, ..ServeOptions::default() });
+    peer.call(1, "chatty", json!({ "reports": 20 })).await;
+    let mut said = Vec::new();
+    loop {
+        let message = peer.next().await.unwrap();
+        if message["id"] == 1 {
+            break;
+        }
+        said.push(message["method"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(said.len(), 40, "{said:?}");
+
+    peer.call(2, "chatty", json!({ "reports": 50_000 })).await;
+    // The handler comes to its end while nobody reads.
+    for _ in 0..5_000 {
+        tokio::task::yield_now().await;
+    }
+    let mut bytes = 0;
+    loop {
+        let message = peer.next().await.unwrap();
+        if message["id"] == 2 {
+            break;
+        }
+        bytes += message.to_string().len();
+    }
+    assert!(bytes < 1 << 20, "{bytes} bytes were kept of ten million");
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_large_is_refused_and_the_connection_stays() {
+    let server = Server::builder("test", "1").tools(tools![echo]).build();
+    let (transport, theirs) = memory();
+    let serving = tokio::spawn(async move { serve(&server, theirs.limit(2000)).await });
+    let mut peer = Peer { transport, serving, probe: Arc::default() };
+    peer.call(1, "echo", json!({ "text": "x".repeat(3000) })).await;
+    let refusal = peer.next().await.unwrap();
+    assert_eq!(refusal["error"]["code"], -32600);
+    assert!(refusal["error"]["message"].as_str().unwrap().contains("2000"));
+    peer.call(2, "echo", json!({ "text": "short" })).await;
+    assert_eq!(peer.text_of(2).await.unwrap(), "short");
+}

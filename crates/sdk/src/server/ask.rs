@@ -10,6 +10,8 @@ mod pending;
 mod rerun;
 mod round;
 mod seal;
+#[cfg(test)]
+mod tests;
 
 pub use pending::{Asks, Question};
 pub(crate) use rerun::Rerun;
@@ -78,7 +80,8 @@ impl Context {
         ask: &Elicit,
     ) -> Result<ElicitResult, AskError> {
         let form = matches!(ask, Elicit::Form { .. });
-        let offered = |c: &ClientCapabilities| c.elicitation.as_ref().is_some_and(|e| modes(e, form));
+        let offered =
+            |c: &ClientCapabilities| c.elicitation.as_ref().is_some_and(|e| modes(e, form));
         self.require("elicitation", offered)?;
         self.ask(key, Method::ElicitationCreate, ask).await
     }
@@ -204,5 +207,9 @@ impl Context {
 fn modes(capability: &RawJson, form: bool) -> bool {
     let value: serde_json::Value = serde_json::from_str(capability.get()).unwrap_or_default();
     let Some(members) = value.as_object() else { return false };
-    if form { members.is_empty() || members.contains_key("form") } else { members.contains_key("url") }
+    if form {
+        members.is_empty() || members.contains_key("form")
+    } else {
+        members.contains_key("url")
+    }
 }

@@ -39,11 +39,7 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn new(
-        call: &Call,
-        outbox: Arc<dyn Outbox>,
-        round: Option<Arc<Round>>,
-    ) -> Self {
+    pub(super) fn new(call: &Call, outbox: Arc<dyn Outbox>, round: Option<Arc<Round>>) -> Self {
         let own = || {
             let json = call.message.field(Field::MetaClientCapabilities)?;
             Some(String::from_utf8_lossy(json).into())

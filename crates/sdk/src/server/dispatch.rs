@@ -28,12 +28,11 @@ impl Server {
                 (Some(source), Method::ResourcesList) => list_resources(source.clone(), call),
                 (Some(source), Method::ResourcesRead) => read_resource(source.clone(), call),
                 (Some(source), Method::ResourcesTemplatesList) => {
-                    let page = resources::templates_page(&**source);
-                    Dispatch::Ready(complete(cacheable_body(&page)))
+                    Dispatch::Ready(list_templates(&**source, &call))
                 }
                 _ => {
-                    let name = call.message.method_name().into_owned();
-                    let text = format!("this server does not offer {name}");
+                    let name = call.message.method_name();
+                    let text = format!("this server does not offer {}", brief(&name));
                     fail(RpcError::new(RpcError::METHOD_NOT_FOUND, text))
                 }
             },
@@ -49,7 +48,7 @@ impl Server {
             return fail(RpcError::invalid_params("tools/call needs params.name, a string"));
         };
         let Some(tool) = self.inner.tools.get(&*name) else {
-            return fail(RpcError::invalid_params(format!("unknown tool {name:?}")));
+            return fail(RpcError::invalid_params(format!("unknown tool {:?}", brief(&name))));
         };
         let arguments = call.message.field(Field::Arguments);
         if arguments.is_some_and(|json| json[0] != b'{' && json != b"null") {
@@ -75,9 +74,10 @@ impl Server {
     }
 
     fn list_tools(&self, call: &Call) -> Outcome {
-        match call.message.text(Field::Cursor) {
-            None => complete(self.inner.tools_list.clone()),
-            Some(cursor) => Outcome::Error(unknown_cursor(&cursor)),
+        match cursor(call) {
+            Ok(None) => complete(self.inner.tools_list.clone()),
+            Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
+            Err(error) => Outcome::Error(error),
         }
     }
 }
@@ -91,8 +91,30 @@ fn called(result: Result<CallToolResult, ToolError>) -> Outcome {
     }
 }
 
+/// The cursor of a list request; null counts as none.
+fn cursor(call: &Call) -> Result<Option<String>, RpcError> {
+    match call.message.field(Field::Cursor) {
+        None | Some(b"null") => Ok(None),
+        Some(_) => match call.message.text(Field::Cursor) {
+            Some(cursor) => Ok(Some(cursor.into_owned())),
+            None => Err(RpcError::invalid_params("params.cursor must be a string")),
+        },
+    }
+}
+
+fn list_templates(source: &dyn ResourceSource, call: &Call) -> Outcome {
+    match cursor(call) {
+        Ok(None) => complete(cacheable_body(&resources::templates_page(source))),
+        Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
+        Err(error) => Outcome::Error(error),
+    }
+}
+
 fn list_resources(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
-    let cursor = call.message.text(Field::Cursor).map(|cursor| cursor.into_owned());
+    let cursor = match cursor(&call) {
+        Ok(cursor) => cursor,
+        Err(error) => return fail(error),
+    };
     Dispatch::Pending(
         async move {
             match source.list(cursor.as_deref()).await {
@@ -127,7 +149,12 @@ fn read_resource(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
 
 /// -32602 for a cursor that this server never gave out.
 pub(crate) fn unknown_cursor(cursor: &str) -> RpcError {
-    RpcError::invalid_params(format!("unknown cursor {cursor:?}"))
+    RpcError::invalid_params(format!("unknown cursor {:?}", brief(cursor)))
+}
+
+/// The start of a name, for an error.
+fn brief(name: &str) -> &str {
+    &name[..name.floor_char_boundary(200)]
 }
 
 /// A list or a resource with the hint that it may change at any time.

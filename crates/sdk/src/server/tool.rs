@@ -58,6 +58,13 @@ impl Tool {
         self
     }
 
+    /// Says that calling it twice is as calling it once.
+    #[must_use]
+    pub fn idempotent(mut self) -> Self {
+        self.annotations_mut().idempotent_hint = Some(true);
+        self
+    }
+
     /// The definition as it is listed.
     pub fn definition(&self) -> &Definition {
         &self.definition

@@ -12,6 +12,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 /// Memory that the output keeps from one message to the next.
 const KEEP: usize = 1 << 20;
 
+#[cfg(test)]
+mod tests;
+
 /// Newline-delimited messages over a reader and a writer.
 pub struct LineTransport<R, W> {
     reader: R,
@@ -96,10 +99,23 @@ where
     }
 
     fn send(&mut self, message: Outgoing) {
-        if self.writer.is_some() {
-            self.output.extend_from_slice(&message.bytes);
-            self.output.push(b'\n');
+        if self.writer.is_none() {
+            return;
         }
+        // What is written already goes, before the queue has to grow for it.
+        if self.written > KEEP && self.written > self.output.len() / 2 {
+            self.output.drain(..self.written);
+            self.written = 0;
+        }
+        let start = self.output.len();
+        self.output.extend_from_slice(&message.bytes);
+        // JSON may have line ends between its parts; a line may not.
+        let mut from = start;
+        while let Some(at) = memchr::memchr(b'\n', &self.output[from..]) {
+            from += at + 1;
+            self.output[from - 1] = b' ';
+        }
+        self.output.push(b'\n');
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,8 +1,8 @@
 //! What passes between the engine, its driver and the application.
 
+use super::AskKey;
 use crate::peer::Lane;
 use crate::revision::Revision;
-use super::AskKey;
 use crate::rpc::{Json, Message};
 use crate::types::RpcError;
 use alloc::string::String;

@@ -1,6 +1,6 @@
 //! Running a handler again with what earlier rounds have learnt.
 
-use super::round::{Journal, Open, Round};
+use super::round::{Ended, Journal, Open, Round};
 use super::seal::{StateKeys, Unsealable};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
@@ -53,7 +53,7 @@ impl Rerun {
         }
         let expires = now() + LIFETIME.as_secs();
         match self.round.take_open(expires)? {
-            Ok((open, journal)) => match self.keys.seal(&self.binding, &journal) {
+            Ok(Ended { open, journal }) => match self.keys.seal(&self.binding, &journal) {
                 Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
                 Err(Unsealable) => {
                     Some(Outcome::Error(RpcError::internal("the request's state cannot be sealed")))

@@ -56,6 +56,13 @@ struct State {
     fatal: Option<RpcError>,
 }
 
+/// A round that ended with asks.
+pub(crate) struct Ended {
+    pub(crate) open: Vec<Open>,
+    /// What to seal with them.
+    pub(crate) journal: Vec<u8>,
+}
+
 /// What became of an ask.
 pub(crate) enum Asked {
     Answered(RawJson),
@@ -116,8 +123,7 @@ impl Round {
 
     /// Records a step's result.
     pub(crate) fn end_step(&self, number: usize, key: &str, answer: RawJson) {
-        let entry =
-            Entry { key: key.into(), method: STEP.into(), digest: String::new(), answer };
+        let entry = Entry { key: key.into(), method: STEP.into(), digest: String::new(), answer };
         self.state().journal.entries.insert(number, entry);
     }
 
@@ -131,11 +137,8 @@ impl Round {
         self.state().fatal.take()
     }
 
-    /// The asks of this round, when there are any, and the journal to seal with them.
-    pub(crate) fn take_open(
-        &self,
-        expires: u64,
-    ) -> Option<Result<(Vec<Open>, Vec<u8>), RpcError>> {
+    /// The end of this round, when something was asked in it.
+    pub(crate) fn take_open(&self, expires: u64) -> Option<Result<Ended, RpcError>> {
         let mut state = self.state();
         if state.open.is_empty() {
             return None;
@@ -147,7 +150,7 @@ impl Round {
             let text = format!("the answers so far have more than {LIMIT} bytes");
             return Some(Err(RpcError::internal(text)));
         }
-        Some(Ok((open, journal)))
+        Some(Ok(Ended { open, journal }))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

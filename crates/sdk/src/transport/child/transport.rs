@@ -5,10 +5,13 @@ use crate::transport::{Event, LineTransport, Outgoing, Transport};
 use carrick_proto::peer::Lane;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::time::Sleep;
 
 /// How long a server whose stdout has ended may take to exit before the
 /// connection's end is reported without its exit status.
@@ -28,6 +31,8 @@ pub struct ChildTransport {
     grace: Duration,
     /// Set once stdout has ended: becomes the reason.
     ending: Option<BoxFuture<'static, String>>,
+    /// Set while the last messages are written, for no longer than `grace`.
+    flushing: Option<Pin<Box<Sleep>>>,
     closing: Option<BoxFuture<'static, ()>>,
 }
 
@@ -37,7 +42,27 @@ impl ChildTransport {
     pub fn new(child: Child, grace: Duration) -> Self {
         let Child { stdin, stdout, process } = child;
         let lines = LineTransport::new(stdout, stdin);
-        Self { lines, process: Arc::new(process), grace, ending: None, closing: None }
+        Self {
+            lines,
+            process: Arc::new(process),
+            grace,
+            ending: None,
+            flushing: None,
+            closing: None,
+        }
+    }
+
+    /// Writes what is still queued, unless nobody reads it.
+    fn poll_last_messages(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.lines.queued() == 0 || self.process.exit_watch().status().is_some() {
+            return Poll::Ready(());
+        }
+        if self.lines.poll_close(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        let grace = self.grace;
+        let patience = self.flushing.get_or_insert_with(|| Box::pin(tokio::time::sleep(grace)));
+        patience.as_mut().poll(cx)
     }
 
     /// The same with another bound on one message, in bytes.
@@ -89,10 +114,7 @@ impl Transport for ChildTransport {
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.closing.is_none() {
-            // What is still queued goes out first, unless nobody reads it.
-            if self.lines.queued() > 0 && self.process.exit_watch().status().is_none() {
-                ready!(self.lines.poll_close(cx));
-            }
+            ready!(self.poll_last_messages(cx));
             self.lines.drop_writer();
             let (process, grace) = (self.process.clone(), self.grace);
             self.closing = Some(Box::pin(async move {

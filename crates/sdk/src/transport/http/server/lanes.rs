@@ -139,7 +139,8 @@ mod tests {
         lanes.deliver(Lane::Exchange(two), answer(5));
         assert_eq!(lanes.get(one).unwrap().len(), 0);
         assert_eq!(lanes.get(two).unwrap().len(), 5);
-        let note = Outgoing { bytes: Bytes::from_static(b"n"), sent: Sent::Notification, error: None };
+        let note =
+            Outgoing { bytes: Bytes::from_static(b"n"), sent: Sent::Notification, error: None };
         lanes.deliver(Lane::Connection, note);
         assert_eq!(lanes.get(0).unwrap().len(), 1);
         lanes.deliver(Lane::Exchange(99), answer(1));

@@ -211,7 +211,11 @@ mod tests {
     use super::*;
 
     fn message(text: &'static str) -> Outgoing {
-        Outgoing { bytes: Bytes::from_static(text.as_bytes()), sent: Sent::Notification, error: None }
+        Outgoing {
+            bytes: Bytes::from_static(text.as_bytes()),
+            sent: Sent::Notification,
+            error: None,
+        }
     }
 
     fn last(text: &'static str) -> Outgoing {

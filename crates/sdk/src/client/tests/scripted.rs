@@ -1,0 +1,254 @@
+//! A client with servers that a test plays line by line.
+
+use super::super::*;
+use crate::transport::{LineTransport, MemoryTransport};
+use carrick_proto::revision::Revision;
+use carrick_proto::types::Implementation;
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
+
+/// The server's end of a connection, in the hands of a test.
+struct Script {
+    stream: BufReader<DuplexStream>,
+}
+
+impl Script {
+    fn new() -> (MemoryTransport, Self) {
+        let (ours, theirs) = duplex(256 << 10);
+        let (reader, writer) = split(ours);
+        (LineTransport::new(reader, writer), Self { stream: BufReader::new(theirs) })
+    }
+
+    /// The client's next message; none when it has closed its side.
+    async fn hear(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let n = self.stream.read_line(&mut line).await.unwrap();
+        (n > 0).then(|| serde_json::from_str(&line).unwrap())
+    }
+
+    async fn say(&mut self, line: &str) {
+        self.stream.write_all(line.as_bytes()).await.unwrap();
+        self.stream.write_all(b"\n").await.unwrap();
+    }
+
+    async fn answer(&mut self, request: &Value, result: &Value) {
+        let response = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
+        self.say(&response.to_string()).await;
+    }
+
+    /// Answers the probe as a modern server.
+    async fn open(&mut self) {
+        let probe = self.hear().await.unwrap();
+        assert_eq!(probe["method"], "server/discover");
+        let result = json!({ "supportedVersions": [Revision::NEWEST.date()], "capabilities": { "tools": {} } });
+        self.answer(&probe, &result).await;
+    }
+}
+
+/// What the client told of, as text.
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn listener() -> (Heard, EventHandler) {
+    let heard = Heard::default();
+    let told = heard.clone();
+    (heard, Arc::new(move |event| told.lock().unwrap().push(format!("{event:?}"))))
+}
+
+async fn connect(
+    transport: MemoryTransport,
+    events: Option<EventHandler>,
+) -> Result<Client, ClientError> {
+    Client::connect(transport, ClientConfig::new(Implementation::new("tests", "0")), events).await
+}
+
+async fn open(events: Option<EventHandler>) -> (Client, Script) {
+    let (transport, mut script) = Script::new();
+    let (client, ()) = tokio::join!(connect(transport, events), script.open());
+    (client.unwrap(), script)
+}
+
+#[tokio::test]
+async fn a_dropped_call_is_cancelled_at_the_server() {
+    let (client, mut script) = open(None).await;
+    let mut call = Box::pin(client.call_tool("slow", b"{}"));
+    let request = tokio::select! {
+        _ = &mut call => panic!("nobody has answered"),
+        request = script.hear() => request.unwrap(),
+    };
+    drop(call);
+    let cancel = script.hear().await.unwrap();
+    assert_eq!(cancel["method"], "notifications/cancelled");
+    assert_eq!(cancel["params"]["requestId"], request["id"]);
+    // An answer that was on its way meets nobody, and the next call its own.
+    script.answer(&request, &json!({ "content": [] })).await;
+    let (result, ()) = tokio::join!(client.call_tool("quick", b"{\n}"), async {
+        let request = script.hear().await.unwrap();
+        assert_eq!(request["params"]["name"], "quick");
+        script.answer(&request, &json!({ "content": [{ "type": "text", "text": "x" }] })).await;
+    });
+    assert_eq!(result.unwrap().content[0].as_text(), Some("x"));
+}
+
+/// Lists tools from a server that answers every request with this page.
+async fn listed(page: impl Fn(usize) -> Value) -> (Vec<String>, usize) {
+    let (client, mut script) = open(None).await;
+    let mut requests = 0;
+    let tools = {
+        let listing = client.list_tools();
+        tokio::pin!(listing);
+        loop {
+            tokio::select! {
+                tools = &mut listing => break tools.unwrap(),
+                request = script.hear() => {
+                    script.answer(&request.unwrap(), &page(requests)).await;
+                    requests += 1;
+                }
+            }
+        }
+    };
+    (tools.into_iter().map(|tool| tool.name).collect(), requests)
+}
+
+#[tokio::test]
+async fn d058_a_cursor_that_comes_again_ends_the_list() {
+    let page: Value =
+        serde_json::from_str(include_str!("../../../../../cases/handed/D058/page.json")).unwrap();
+    let (names, requests) = listed(|_| page.clone()).await;
+    assert_eq!((names, requests), (vec!["a".to_owned(), "b".to_owned()], 2));
+}
+
+#[tokio::test]
+async fn d058_pages_without_end_come_to_one() {
+    let (names, requests) = listed(|n| json!({ "tools": [], "nextCursor": n.to_string() })).await;
+    assert_eq!((names.len(), requests), (0, 1000));
+}
+
+#[tokio::test]
+async fn pages_are_joined_and_an_empty_cursor_is_one() {
+    let tool = |name: &str| json!({ "name": name, "inputSchema": { "type": "object" } });
+    let (names, requests) = listed(|n| match n {
+        0 => json!({ "tools": [tool("a")], "nextCursor": "" }),
+        1 => json!({ "tools": [tool("b"), tool("a")], "nextCursor": "x" }),
+        _ => json!({ "tools": [tool("c")], "nextCursor": null }),
+    })
+    .await;
+    assert_eq!((names.join(""), requests), ("abc".to_owned(), 3));
+}
+
+#[tokio::test]
+async fn d061_malformed_entries_leave_the_others() {
+    let page: Value =
+        serde_json::from_str(include_str!("../../../../../cases/handed/D061/tools.json")).unwrap();
+    let (names, _) = listed(|_| page.clone()).await;
+    assert_eq!(names, ["ok1", "ok2"]);
+}
+
+#[tokio::test]
+async fn d003_prints_on_stdout_are_told_once_and_disturb_nothing() {
+    let (heard, events) = listener();
+    let (client, mut script) = open(Some(events)).await;
+    let (tools, ()) = tokio::join!(client.list_tools(), async {
+        let request = script.hear().await.unwrap();
+        for line in ["Welcome!", "[index] ready", r#"{"level":"info"}"#] {
+            script.say(line).await;
+        }
+        script.answer(&request, &json!({ "tools": [] })).await;
+    });
+    assert!(tools.unwrap().is_empty());
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(heard[0].contains("Noise") && heard[0].contains("Welcome!"));
+}
+
+#[tokio::test]
+async fn an_end_is_told_before_the_calls_that_it_ends() {
+    let (heard, events) = listener();
+    let (client, mut script) = open(Some(events)).await;
+    let (result, ()) = tokio::join!(client.call_tool("x", b"{}"), async {
+        script.hear().await.unwrap();
+        drop(script);
+    });
+    assert!(matches!(result.unwrap_err().call(), Some(CallError::Closed(_))));
+    assert!(heard.lock().unwrap()[0].starts_with("Closed"));
+    let later = client.call_tool("x", b"{}").await.unwrap_err();
+    assert!(matches!(later.call(), Some(CallError::Closed(_))));
+}
+
+#[tokio::test]
+async fn a_connection_that_never_opened_is_not_told_to_have_ended() {
+    let (heard, events) = listener();
+    let (transport, mut script) = Script::new();
+    let (result, ()) = tokio::join!(connect(transport, Some(events)), async {
+        script.hear().await.unwrap();
+        drop(script);
+    });
+    assert!(matches!(result.map(|_| ()).unwrap_err().call(), Some(CallError::Closed(_))));
+    assert!(heard.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_answer_too_large_to_read_ends_the_connection_and_says_why() {
+    let (transport, mut script) = Script::new();
+    let (client, ()) = tokio::join!(connect(transport.limit(1000), None), script.open());
+    let client = client.unwrap();
+    let (result, ()) = tokio::join!(client.call_tool("x", b"{}"), async {
+        let request = script.hear().await.unwrap();
+        script.answer(&request, &json!({ "content": [], "x": "y".repeat(2000) })).await;
+    });
+    assert!(result.unwrap_err().to_string().contains("more than 1000 bytes"));
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_object_are_not_sent() {
+    let (client, mut script) = open(None).await;
+    for bad in [&b"[1]"[..], b"{", b"{} {}", b"7"] {
+        let error = client.request("x", bad.to_vec(), None, None).await.unwrap_err();
+        assert!(matches!(error.call(), Some(CallError::Params(_))), "{error}");
+    }
+    let error = client.call_tool("x", b"{\"a\":").await.unwrap_err();
+    assert!(matches!(error.call(), Some(CallError::Params(_))));
+    client.close().await;
+    assert!(script.hear().await.is_none(), "nothing was sent");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_and_does_not_read_is_not_answered_for_ever() {
+    let (_client, mut script) = open(None).await;
+    let ping =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}", "x".repeat(100_000));
+    for _ in 0..400 {
+        script.say(&ping).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut answers = 0;
+    while let Ok(Some(answer)) = tokio::time::timeout(Duration::from_secs(1), script.hear()).await {
+        assert_eq!(answer["result"], json!({}));
+        answers += 1;
+    }
+    assert!((100..200).contains(&answers), "{answers} answers of 100 kB were kept");
+}
+
+#[tokio::test]
+async fn dropping_the_last_handle_closes_the_connection() {
+    let (client, mut script) = open(None).await;
+    let other = client.clone();
+    drop(client);
+    assert!(other.ping_refused(&mut script).await);
+    drop(other);
+    assert!(script.hear().await.is_none());
+}
+
+impl Client {
+    /// Whether the connection still carries a request and its refusal.
+    async fn ping_refused(&self, script: &mut Script) -> bool {
+        let (result, ()) = tokio::join!(self.ping(), async {
+            let request = script.hear().await.unwrap();
+            let error = json!({ "code": -32601, "message": "" });
+            let answer = json!({ "jsonrpc": "2.0", "id": request["id"], "error": error });
+            script.say(&answer.to_string()).await;
+        });
+        matches!(result.unwrap_err().call(), Some(CallError::Rpc(e)) if e.code == -32601)
+    }
+}
