@@ -5,8 +5,10 @@
 //! name, never for a revision. Adding a revision is one new file and one line
 //! in the list below.
 
+mod apply;
 mod change;
 mod method_table;
+mod rebuild;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -14,7 +16,7 @@ mod translate;
 
 pub use method_table::{Direction, MethodRow, method_row};
 pub use rules::{Lifecycle, Rules};
-pub use translate::{Losses, Part, Untranslatable, translate};
+pub use translate::{Loss, Losses, Part, Untranslatable, is_touched, translate};
 
 macro_rules! revisions {
     ($($variant:ident = $module:ident, $date:literal;)*) => {
@@ -50,6 +52,9 @@ macro_rules! revisions {
 }
 
 revisions! {
+    V2024_11_05 = v2024_11_05, "2024-11-05";
+    V2025_03_26 = v2025_03_26, "2025-03-26";
+    V2025_06_18 = v2025_06_18, "2025-06-18";
     V2025_11_25 = v2025_11_25, "2025-11-25";
     V2026_07_28 = v2026_07_28, "2026-07-28";
 }

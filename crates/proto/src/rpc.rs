@@ -13,14 +13,16 @@ mod message;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod write;
 
 pub use edit::Edits;
 pub use id::Id;
-pub(crate) use json::walk;
+pub(crate) use json::Cursor;
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};
+pub(crate) use walk::{elements, member};
 pub use write::{
     error_response, notification, push_escaped, request, result_response, result_response_with,
 };

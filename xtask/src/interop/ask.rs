@@ -22,8 +22,8 @@ struct Question {
 #[derive(Clone, Copy)]
 struct Expected {
     server: &'static str,
-    /// The tool, or `None` for a resource.
-    tool: Option<&'static str>,
+    /// The tool, or the method that reads a resource.
+    tool: &'static str,
     result: &'static str,
 }
 
@@ -32,25 +32,25 @@ const QUESTIONS: [Question; 4] = [
         name: "ask/match/time/now",
         text: "What time is it in Asia/Tokyo?",
         servers: &[Official::Time],
-        call: Expected { server: "time", tool: Some("get_current_time"), result: "+09:00" },
+        call: Expected { server: "time", tool: "get_current_time", result: "+09:00" },
     },
     Question {
         name: "ask/match/time/convert",
         text: "Convert 12:30 from Asia/Tokyo to UTC",
         servers: &[Official::Time],
-        call: Expected { server: "time", tool: Some("convert_time"), result: "03:30" },
+        call: Expected { server: "time", tool: "convert_time", result: "03:30" },
     },
     Question {
         name: "ask/match/builtin/time",
         text: "What time is it in Tokyo when it is 09:00 in Paris?",
         servers: &[],
-        call: Expected { server: "time", tool: Some("convert_time"), result: "Asia/Tokyo" },
+        call: Expected { server: "time", tool: "convert_time", result: "Asia/Tokyo" },
     },
     Question {
         name: "ask/match/builtin/files",
         text: "Which files here mention carrick?",
         servers: &[],
-        call: Expected { server: "files", tool: Some("search_files"), result: "note.txt" },
+        call: Expected { server: "files", tool: "search_files", result: "note.txt" },
     },
 ];
 
@@ -77,11 +77,13 @@ fn verify<'a>(events: &'a [Value], calls: &[Expected]) -> Result<&'a Value> {
         let call = events.iter().position(|event| {
             event["type"] == "call"
                 && event["server"] == expected.server
-                && event["tool"] == json!(expected.tool)
+                && event["tool"] == expected.tool
         });
         let Some(call) = call else {
-            let tool = expected.tool.unwrap_or("a resource");
-            return Err(format!("{}/{tool} was not asked for; seen: {seen}", expected.server));
+            return Err(format!(
+                "{}/{} was not asked for; seen: {seen}",
+                expected.server, expected.tool
+            ));
         };
         let id = &events[call]["id"];
         let result =

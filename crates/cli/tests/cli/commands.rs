@@ -1,9 +1,7 @@
 //! `tools`, `call`, `read`, `servers`, `doctor` and `server`, and how each of them ends.
 
-use crate::support::{Sandbox, peer, until};
+use crate::support::{Listening, Sandbox, peer, peer_path};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 
 fn fixture() -> Sandbox {
     Sandbox::with_servers([("fixture", peer(&["fixture"]))])
@@ -183,39 +181,22 @@ fn doctor_tells_of_a_model_that_cannot_be_used() {
 
 #[test]
 fn a_server_is_served_over_http_and_used_from_there() {
-    let mut server = Command::new(env!("CARGO_BIN_EXE_carrick"))
-        .args(["server", "time", "--http", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = String::new();
-    BufReader::new(server.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    let url = said.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{said}"));
-    let sandbox = Sandbox::with_servers([("clock", json!({ "type": "http", "url": url }))]);
+    let arguments = ["server", "time", "--http", "127.0.0.1:0"];
+    let server = Listening::start(env!("CARGO_BIN_EXE_carrick"), &arguments);
+    let sandbox = Sandbox::with_servers([("clock", server.entry())]);
     let run = sandbox.run(&["call", "clock", "current_time", "timezone=Asia/Tokyo"]).exits(0);
     assert!(run.stdout.contains("Asia/Tokyo"), "{run}");
     // It ends by itself when it is asked to.
-    let id = nix::unistd::Pid::from_raw(i32::try_from(server.id()).unwrap());
-    nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGTERM).unwrap();
-    let status = until("the end of the server", || server.try_wait().unwrap());
-    assert_eq!(status.code(), Some(0));
+    assert_eq!(server.terminate().code(), Some(0));
 }
 
 #[test]
 fn the_fixture_is_served_over_http_and_used_from_there() {
-    let mut server = Command::new(crate::support::peer_path())
-        .args(["fixture", "http", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = String::new();
-    BufReader::new(server.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    let url = said.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{said}"));
-    let sandbox = Sandbox::with_servers([("remote", json!({ "url": url }))]);
+    let server = Listening::start(peer_path(), &["fixture", "http", "127.0.0.1:0"]);
+    let sandbox = Sandbox::with_servers([("remote", server.entry())]);
     sandbox.run(&["call", "remote", "slow"]).exits(0).prints(["done"]).says(["/10 working"]);
     sandbox.run(&["call", "remote", "fail"]).exits(5).prints(["it always fails"]);
-    server.kill().unwrap();
-    server.wait().unwrap();
+    drop(server);
     sandbox.run(&["call", "remote", "slow"]).exits(4).says(["\"remote\""]);
 }
 

@@ -1,6 +1,6 @@
 //! Servers that misbehave: each is named, the others go on.
 
-use crate::support::{Sandbox, case, peer, result_text, shell};
+use crate::support::{Listening, Sandbox, case, peer, peer_path, result_text, shell};
 use carrick_testkit::fixture::checksum_of;
 use carrick_testkit::model::{Provider, Reply, ScriptedModel, Tool};
 use serde_json::{Value, json};
@@ -222,6 +222,30 @@ fn a_call_that_is_never_answered_ends_at_its_timeout() {
     let events = run.events();
     assert_failed(events.with("result", "id", "s"), &["silent", "the backend does not answer"]);
     assert_eq!(result_text(events.with("result", "id", "e")), "here");
+}
+
+#[test]
+fn a_message_above_the_limit_is_refused_by_the_limits_name() {
+    let server = Listening::start(peer_path(), &["fixture", "http", "127.0.0.1:0"]);
+    let mut sandbox = Sandbox::new();
+    let servers = sandbox.marked([("stdio", peer(&["fixture"])), ("http", server.entry())]);
+    sandbox.set_config(&json!({ "mcpServers": servers, "limits": { "messageBytes": 20000 } }));
+    let echo = |server, size| {
+        let arguments = json!({ "t": "x".repeat(size) }).to_string();
+        sandbox.run(&["call", server, "echo", &arguments])
+    };
+    for name in ["stdio", "http"] {
+        echo(name, 15_000).exits(0);
+        echo(name, 25_000).exits(1).says([name, "20000 bytes"]);
+    }
+}
+
+#[test]
+fn a_server_that_closes_its_stdout_and_lives_on_is_one_that_ended() {
+    let script = "echo 'closing' >&2; exec >&-; while :; do sleep 66; done";
+    let sandbox = Sandbox::with_servers([("shut", shell(script)), ("docs", peer(&["docs"]))]);
+    let run = sandbox.run(&["tools"]).exits(4).prints(["docs/write"]);
+    run.says(["\"shut\"", "closing"]);
 }
 
 #[test]

@@ -7,10 +7,14 @@ pub(crate) use events::{Events, result_text};
 pub(crate) use run::{Run, Running};
 
 use carrick_testkit::model::{Provider, ScriptedModel};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::{Map, Value, json};
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -160,6 +164,44 @@ pub(crate) fn peer_path() -> PathBuf {
          `cargo build -p carrick-cli --examples`"
     );
     path
+}
+
+/// A server over HTTP. It ends when this is dropped.
+pub(crate) struct Listening {
+    child: Child,
+    url: String,
+}
+
+impl Listening {
+    /// Starts a server that says on stderr where it listens.
+    pub(crate) fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        let mut child = command.args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+        let url = said.trim().strip_prefix("listening on ");
+        let url = url.unwrap_or_else(|| panic!("not listening: {said}")).to_owned();
+        Self { child, url }
+    }
+
+    /// It as an entry of a config.
+    pub(crate) fn entry(&self) -> Value {
+        json!({ "type": "http", "url": self.url })
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn terminate(mut self) -> ExitStatus {
+        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        kill(id, Signal::SIGTERM).unwrap();
+        until("the end of the server", || self.child.try_wait().unwrap())
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        // Whether it has ended before does not matter.
+        let _ = self.child.kill().and_then(|()| self.child.wait());
+    }
 }
 
 /// A file of the cases in `cases/handed`.

@@ -23,19 +23,6 @@ pub struct ToolSummary {
     pub input_schema: String,
 }
 
-/// A resource or, with a template as address, many.
-#[derive(Clone, Debug)]
-pub struct ResourceSummary {
-    /// The server's name in this host.
-    pub server: String,
-    /// The address, or a template for addresses (RFC 6570).
-    pub uri: String,
-    /// The server's name for it; may be empty.
-    pub name: String,
-    /// The server's description of it; may be empty.
-    pub description: String,
-}
-
 /// What a server says about itself.
 #[derive(Clone, Debug)]
 pub struct ServerSummary {
@@ -43,6 +30,8 @@ pub struct ServerSummary {
     pub name: String,
     /// Its `instructions`; may be empty.
     pub instructions: String,
+    /// Whether it has resources.
+    pub has_resources: bool,
 }
 
 const HOW_TO_CALL: &str = include_str!("teach/tools.md");
@@ -50,21 +39,18 @@ const HOW_TO_READ: &str = include_str!("teach/resources.md");
 const WHAT_THERE_IS: &str = include_str!("teach/listing.md");
 
 /// Teaches a model the XML form and lists what it can ask for, in the given order; tools
-/// and resources of a server that `servers` does not name come after the others. Empty
-/// when there is nothing to ask for.
+/// of a server that `servers` does not name come after the others. Empty when there is
+/// nothing to ask for.
 ///
 /// What a server wrote stands in elements that are introduced as the server's, cannot
 /// hold a tag of this form, and is cut at 8 KiB a text.
-pub fn teach(
-    servers: &[ServerSummary],
-    tools: &[ToolSummary],
-    resources: &[ResourceSummary],
-) -> String {
-    if tools.is_empty() && resources.is_empty() {
+pub fn teach(servers: &[ServerSummary], tools: &[ToolSummary]) -> String {
+    let resources = servers.iter().any(|server| server.has_resources);
+    if tools.is_empty() && !resources {
         return String::new();
     }
     let mut out = String::from(HOW_TO_CALL);
-    if !resources.is_empty() {
+    if resources {
         out.push('\n');
         out.push_str(HOW_TO_READ);
     }
@@ -72,44 +58,32 @@ pub fn teach(
     out.push_str(WHAT_THERE_IS);
     let mut names: Vec<&str> = Vec::new();
     let all = servers.iter().map(|server| server.name.as_str());
-    let all = all.chain(tools.iter().map(|tool| tool.server.as_str()));
-    for name in all.chain(resources.iter().map(|resource| resource.server.as_str())) {
+    for name in all.chain(tools.iter().map(|tool| tool.server.as_str())) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     for name in names {
-        let instructions = servers.iter().find(|server| server.name == name);
-        let instructions = instructions.map_or("", |server| &server.instructions);
+        let summary = servers.iter().find(|server| server.name == name);
         let tools: Vec<_> = tools.iter().filter(|tool| tool.server == name).collect();
-        let resources: Vec<_> = resources.iter().filter(|r| r.server == name).collect();
-        if !tools.is_empty() || !resources.is_empty() {
-            server(name, instructions, &tools, &resources, &mut out);
+        if !tools.is_empty() || summary.is_some_and(|summary| summary.has_resources) {
+            server(name, summary, &tools, &mut out);
         }
     }
     out
 }
 
-fn server(
-    name: &str,
-    instructions: &str,
-    tools: &[&ToolSummary],
-    resources: &[&ResourceSummary],
-    out: &mut String,
-) {
-    out.push_str(&format!("\n<server name=\"{}\">\n", escape(name)));
+fn server(name: &str, summary: Option<&ServerSummary>, tools: &[&ToolSummary], out: &mut String) {
+    let (instructions, has_resources) =
+        summary.map_or(("", false), |summary| (&summary.instructions, summary.has_resources));
+    let resources = if has_resources { " resources=\"yes\"" } else { "" };
+    out.push_str(&format!("\n<server name=\"{}\"{resources}>\n", escape(name)));
     text("instructions", instructions, out);
     for tool in tools {
         out.push_str(&format!("<tool name=\"{}\">\n", escape(&tool.name)));
         text("description", &tool.description, out);
         let schema = one_line(&tool.input_schema);
         out.push_str(&format!("<input_schema>{schema}</input_schema>\n</tool>\n"));
-    }
-    for resource in resources {
-        let (uri, name) = (escape(&resource.uri), escape(&resource.name));
-        out.push_str(&format!("<resource uri=\"{uri}\" name=\"{name}\">\n"));
-        text("description", &resource.description, out);
-        out.push_str("</resource>\n");
     }
     out.push_str("</server>\n");
 }

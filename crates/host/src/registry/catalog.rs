@@ -16,6 +16,13 @@ pub struct ServerTools {
     pub tools: Arc<Vec<Tool>>,
 }
 
+impl ServerTools {
+    /// Whether the server offers resources.
+    pub fn has_resources(&self) -> bool {
+        self.description.as_ref().is_some_and(|said| said.capabilities.resources.is_some())
+    }
+}
+
 /// The tools of all servers that could be reached, and why others could not.
 #[non_exhaustive]
 pub struct Catalog {

@@ -101,8 +101,8 @@ impl Turn<'_> {
             .catalog
             .servers
             .iter()
-            .filter(|s| s.description.as_ref().is_some_and(|d| d.capabilities.resources.is_some()))
-            .map(|s| s.server.as_str())
+            .filter(|server| server.has_resources())
+            .map(|server| server.server.as_str())
             .collect();
         if with.is_empty() {
             return None;

@@ -72,6 +72,7 @@ impl Turn<'_> {
             .map(|server| ServerSummary {
                 name: server.server.clone(),
                 instructions: prompt::instructions(server).unwrap_or_default(),
+                has_resources: server.has_resources(),
             })
             .collect();
         let tools: Vec<ToolSummary> = self
@@ -84,7 +85,7 @@ impl Turn<'_> {
                 input_schema: tool.input_schema.get().into(),
             })
             .collect();
-        teach(&servers, &tools, &[])
+        teach(&servers, &tools)
     }
 
     async fn hear(

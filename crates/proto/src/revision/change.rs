@@ -1,13 +1,11 @@
 //! One change of shape between two neighbouring revisions, as data.
 
-use super::translate::{Losses, Part, Untranslatable};
-use crate::rpc::{Edits, Json, Span};
-use alloc::format;
-use alloc::string::{String, ToString};
+use super::translate::Part;
 use alloc::vec::Vec;
-use bytes::Bytes;
 
 /// What changed for one part of the protocol, each way.
+///
+/// Several changes of one part are made in the order they stand.
 pub(super) struct Change {
     pub(super) on: Part,
     /// From the revision before to this one.
@@ -16,79 +14,123 @@ pub(super) struct Change {
     pub(super) down: &'static [Op],
 }
 
-/// One step of a change. Paths go from the part's root; `*` is any element.
+impl Change {
+    /// What going down changes where going up changes nothing.
+    pub(super) const fn down(on: Part, down: &'static [Op]) -> Self {
+        Self { on, up: &[], down }
+    }
+
+    /// What going up changes where going down changes nothing.
+    pub(super) const fn up(on: Part, up: &'static [Op]) -> Self {
+        Self { on, up, down: &[] }
+    }
+}
+
+/// One step, at the value that the steps around it lead to.
 #[derive(Clone, Copy)]
 pub(super) enum Op {
-    /// Adds a member at the root with this JSON text, unless it is there.
-    Default(&'static str, &'static str),
+    /// Goes to the member of this name.
+    In(&'static str, &'static [Op]),
+    /// Goes to every element of an array, or every member of an object.
+    Each(&'static [Op]),
+    /// Goes to every element of an array, or stays at the value that stands
+    /// for an array of one.
+    Items(&'static [Op]),
+    /// Puts another value in the place of this one. Comes before the other
+    /// steps of its list, which then meet the new value.
+    Rebuild(Rebuild),
+    /// Adds a member in front of the others, unless it is there.
+    Add(Addition),
     /// Takes a member out whose content the target says in another way.
-    Drop(&'static [&'static str]),
+    Drop(&'static str),
     /// Takes a member out that the target has no place for: a loss.
-    Forget(&'static [&'static str]),
-    /// Takes `resultType` out, and refuses when it is not `complete`.
-    Untype,
+    Forget(&'static str),
+    /// The same, when the value is one that the target has no place for.
+    ForgetIf(&'static str, Test),
+    /// As [`Op::ForgetIf`] for `structuredContent`; when `content` says
+    /// nothing, the value stays there as text.
+    Unstructure(Test),
+    /// Puts one value in the place of another, if the object is such a one.
+    Swap { name: &'static str, from: &'static str, to: &'static str, given: Test },
+    /// Nothing can be said without this member.
+    Require(&'static str),
+    /// The target has no form for this value of the member.
+    RefuseIf(&'static str, Test),
 }
 
-/// Makes the steps in one pass over `json`; the same slice when none applies.
-pub(super) fn apply(ops: &[Op], json: Json, losses: &mut Losses) -> Result<Json, Untranslatable> {
-    let mut edits = Edits::new();
-    let source = json.as_bytes();
-    let mut added = Vec::new();
-    for op in ops {
-        match *op {
-            Op::Default(name, text) => add(source, name, text, &mut added),
-            Op::Drop(path) => find(source, path, &mut |member, _| edits.remove_member(member)),
-            Op::Forget(path) => find(source, path, &mut |member, _| {
-                edits.remove_member(member);
-                losses.note(&path.join("."));
-            }),
-            Op::Untype => {
-                let mut other = None;
-                find(source, &["resultType"], &mut |member, value| {
-                    if &source[value.range()] == b"\"complete\"" {
-                        edits.remove_member(member);
-                    } else {
-                        other = Some(value);
-                    }
-                });
-                if let Some(value) = other {
-                    let found = core::str::from_utf8(&source[value.range()]).unwrap_or_default();
-                    return Err(Untranslatable::ResultType(found.to_string()));
-                }
-            }
+impl Op {
+    /// The member that the step is about.
+    pub(super) fn member(&self) -> Option<&'static str> {
+        match *self {
+            Self::In(name, _)
+            | Self::Drop(name)
+            | Self::Forget(name)
+            | Self::ForgetIf(name, _)
+            | Self::Swap { name, .. }
+            | Self::Require(name)
+            | Self::RefuseIf(name, _)
+            | Self::Add(Addition { name, .. }) => Some(name),
+            Self::Unstructure(_) => Some("structuredContent"),
+            Self::Each(_) | Self::Items(_) | Self::Rebuild(_) => None,
         }
     }
-    insert(source, &added, &mut edits);
-    if edits.is_empty() {
-        return Ok(json);
-    }
-    let mut out = Vec::new();
-    edits.apply(source, &mut out);
-    Ok(Json::scanned(Bytes::from(out)))
 }
 
-fn add(source: &[u8], name: &'static str, text: &'static str, added: &mut Vec<String>) {
-    let mut there = false;
-    find(source, &[name], &mut |_, _| there = true);
-    if !there {
-        added.push(format!("\"{name}\":{text}"));
-    }
+/// A member to add.
+#[derive(Clone, Copy)]
+pub(super) struct Addition {
+    pub(super) name: &'static str,
+    pub(super) value: Source,
+    /// Only when the object has one of these members; always when empty.
+    pub(super) given: &'static [&'static str],
 }
 
-/// Puts the new members in front of the others.
-fn insert(source: &[u8], added: &[String], edits: &mut Edits) {
-    let Some(open) = source.iter().position(|&b| b == b'{') else { return };
-    if added.is_empty() {
-        return;
-    }
-    let mut text = added.join(",");
-    if source[open + 1..].trim_ascii_start().first() != Some(&b'}') {
-        text.push(',');
-    }
-    edits.insert(open + 1, text.into_bytes());
+/// Where the value of an added member comes from.
+#[derive(Clone, Copy)]
+pub(super) enum Source {
+    /// This JSON text.
+    Text(&'static str),
+    /// The member of this name, which is one of those in `given`.
+    Of(&'static str),
 }
 
-/// Calls `found` with the member and its value for every place `path` leads to.
-fn find(source: &[u8], path: &[&str], found: &mut dyn FnMut(Span, Span)) {
-    crate::rpc::walk(source, path, found);
+/// Adds a member that the target wants, with this JSON text.
+pub(super) const fn default(name: &'static str, text: &'static str) -> Op {
+    Op::Add(Addition { name, value: Source::Text(text), given: &[] })
+}
+
+/// Refuses whatever stands in the member.
+pub(super) const fn refuse(name: &'static str) -> Op {
+    Op::RefuseIf(name, ANY)
+}
+
+/// A question about a value's text.
+#[derive(Clone, Copy)]
+pub(super) struct Test {
+    /// Ends the sentence "it …".
+    pub(super) says: &'static str,
+    pub(super) holds: fn(&[u8]) -> bool,
+}
+
+/// Every value.
+pub(super) const ANY: Test = Test { says: "is there", holds: |_| true };
+
+/// A value to make anew from its text.
+#[derive(Clone, Copy)]
+pub(super) struct Rebuild {
+    /// What happens to it, and when.
+    pub(super) says: &'static str,
+    pub(super) make: fn(&[u8]) -> Rebuilt,
+}
+
+/// What became of a value.
+pub(super) enum Rebuilt {
+    /// It stays as it is.
+    Same,
+    /// This JSON text takes its place and says the same.
+    Exact(Vec<u8>),
+    /// This JSON text takes its place, and something is lost.
+    Less(Vec<u8>),
+    /// It has no form in the target.
+    Impossible,
 }

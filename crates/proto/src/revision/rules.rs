@@ -31,6 +31,9 @@ pub struct Rules {
     /// The error code for a resource that does not exist
     /// (`server/resources`, Error Handling).
     pub resource_not_found: i64,
+    /// Whether HTTP requests of a session say its revision in
+    /// `MCP-Protocol-Version` (`basic/transports`, Protocol Version Header).
+    pub version_header: bool,
     /// Whether HTTP requests mirror method and name in headers
     /// (`basic/transports/streamable-http`).
     pub mirrored_headers: bool,

@@ -42,10 +42,15 @@ impl Edits {
     }
 
     /// Writes `source` with the replacements made. Of two that overlap the
-    /// one that starts first wins, so a removed object takes its edits along.
+    /// one that starts first wins, so a removed object takes its edits along;
+    /// what is inserted where a replacement starts comes before it.
     pub fn apply(mut self, source: &[u8], out: &mut Vec<u8>) {
         self.widen(source);
-        self.list.sort_by_key(|(span, _)| (span.start(), core::cmp::Reverse(span.end())));
+        let order = |span: Span| {
+            let inserts = span.start() == span.end();
+            (span.start(), !inserts, core::cmp::Reverse(span.end()))
+        };
+        self.list.sort_by_key(|(span, _)| order(*span));
         let added: usize = self.list.iter().map(|(_, text)| text.len()).sum();
         out.reserve(source.len() + added);
         let mut at = 0;

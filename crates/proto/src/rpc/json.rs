@@ -131,6 +131,7 @@ pub(crate) struct Key {
     escaped: bool,
 }
 
+#[derive(Clone)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -148,6 +149,11 @@ impl<'a> Cursor<'a> {
             return Err(JsonError::Utf8(e.valid_up_to()));
         }
         Ok(Self { bytes, at: 0, depth: limits.depth.min(128) })
+    }
+
+    /// Over bytes that a scan has found valid, so that nothing is checked twice.
+    pub(crate) fn scanned(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, depth: 128 }
     }
 
     pub(crate) fn at(&self) -> usize {
@@ -412,47 +418,4 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     }
     let special = |b: &&u8| **b >= 0x20 && **b != b'"' && **b != b'\\';
     at + bytes[at..].iter().take_while(special).count()
-}
-
-/// Calls `found` with the whole member and its value for every place that
-/// `path` leads to in JSON that a scan has found valid. `*` is any element.
-pub(crate) fn walk(source: &[u8], path: &[&str], found: &mut dyn FnMut(Span, Span)) {
-    let Ok(mut cursor) = Cursor::new(source, Limits::default()) else { return };
-    // The JSON is valid, so the walk cannot fail.
-    let _ = descend(&mut cursor, path, found);
-}
-
-fn descend(
-    cursor: &mut Cursor<'_>,
-    path: &[&str],
-    found: &mut dyn FnMut(Span, Span),
-) -> Result<(), JsonError> {
-    let Some((first, rest)) = path.split_first() else { return cursor.value().map(|_| ()) };
-    match (cursor.peek(), *first) {
-        (Some(b'['), "*") => {
-            let mut more = cursor.open(b'[', b']')?;
-            while more {
-                descend(cursor, rest, found)?;
-                more = cursor.more(b']')?;
-            }
-            Ok(())
-        }
-        (Some(b'{'), name) if name != "*" => {
-            let mut more = cursor.open(b'{', b'}')?;
-            while more {
-                let key = cursor.key()?;
-                if *cursor.name(key) != *name.as_bytes() {
-                    cursor.value()?;
-                } else if rest.is_empty() {
-                    let value = cursor.value()?;
-                    found(Span::new(key.span.start() - 1, value.end()), value);
-                } else {
-                    descend(cursor, rest, found)?;
-                }
-                more = cursor.more(b'}')?;
-            }
-            Ok(())
-        }
-        _ => cursor.value().map(|_| ()),
-    }
 }

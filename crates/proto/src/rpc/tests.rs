@@ -189,11 +189,7 @@ fn a_batch_reports_each_element() {
 #[test]
 fn removed_members_take_one_comma_along() {
     let source = br#"{"a":1, "b":2 ,"c":3,"d":4}"#;
-    let span = |name: &str| {
-        let mut found = None;
-        walk(source, &[name], &mut |member, _| found = Some(member));
-        found.expect("there")
-    };
+    let span = |name: &str| member(source, name).expect("there").whole;
     let without = |names: &[&str]| {
         let mut edits = Edits::new();
         names.iter().for_each(|name| edits.remove_member(span(name)));

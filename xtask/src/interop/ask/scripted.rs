@@ -43,9 +43,9 @@ const CONVERSATIONS: [Conversation; 3] = [
             ])
         },
         calls: &[
-            Expected { server: "time", tool: Some("convert_time"), result: "03:30" },
-            Expected { server: "everything", tool: Some("echo"), result: "Echo: 北京 & <b>" },
-            Expected { server: "everything", tool: Some("get-sum"), result: "2 and 3 is 5" },
+            Expected { server: "time", tool: "convert_time", result: "03:30" },
+            Expected { server: "everything", tool: "echo", result: "Echo: 北京 & <b>" },
+            Expected { server: "everything", tool: "get-sum", result: "2 and 3 is 5" },
         ],
         answer: "2 and 3 is 5",
     },
@@ -53,7 +53,7 @@ const CONVERSATIONS: [Conversation; 3] = [
         name: "resource",
         servers: &[Official::Everything],
         plan: || json!([[{"server": "everything", "uri": "demo://resource/dynamic/text/7"}]]),
-        calls: &[Expected { server: "everything", tool: None, result: "Resource 7" }],
+        calls: &[Expected { server: "everything", tool: "resources/read", result: "Resource 7" }],
         answer: "Resource 7",
     },
     Conversation {
@@ -66,8 +66,8 @@ const CONVERSATIONS: [Conversation; 3] = [
             ]])
         },
         calls: &[
-            Expected { server: "time", tool: Some("convert_time"), result: "Asia/Tokyo" },
-            Expected { server: "files", tool: Some("search_files"), result: "note.txt" },
+            Expected { server: "time", tool: "convert_time", result: "Asia/Tokyo" },
+            Expected { server: "files", tool: "search_files", result: "note.txt" },
         ],
         answer: "note.txt",
     },

@@ -38,8 +38,9 @@ pub struct Command {
     /// How many bytes of the server's latest stderr output are kept, 64 KiB by default. All of it
     /// is read, so that a server never waits for its stderr.
     pub stderr_limit: usize,
-    /// The largest message that is taken from the server's stdout, in bytes; a larger one is
-    /// skipped and reported. [`DEFAULT_LINE_LIMIT`] by default.
+    /// The largest message that is taken from the server's stdout, in bytes; a larger one
+    /// ends the connection, since the call that it answers cannot be known. [`DEFAULT_LINE_LIMIT`]
+    /// by default.
     pub message_limit: usize,
 }
 
