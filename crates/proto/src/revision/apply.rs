@@ -89,7 +89,9 @@ impl Pass<'_> {
             let span = cursor.clone().value()?;
             let text = match (rebuild.make)(&self.source[span.range()]) {
                 Rebuilt::Same => return self.value(cursor, rest),
-                Rebuilt::Impossible => return Err(self.impossible(span, "has no older form").into()),
+                Rebuilt::Impossible => {
+                    return Err(self.impossible(span, "has no older form").into());
+                }
                 Rebuilt::Exact(text) => text,
                 Rebuilt::Less(text) => {
                     self.losses.note(self.path, None, rebuild.says);
