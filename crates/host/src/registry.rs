@@ -184,7 +184,7 @@ impl Registry {
 
     /// The catalog as it is now, when a server has said that a list changed.
     pub async fn renewed(&self, catalog: &Catalog) -> Option<Catalog> {
-        if !self.links.values().any(|link| link.has_changed()) {
+        if !self.links.values().any(|link| link.has_changed(catalog.is_full)) {
             return None;
         }
         Some(self.gather(catalog.is_full).await)

@@ -82,9 +82,11 @@ impl Link {
         &self.server
     }
 
-    /// Whether a list has changed since it was last taken.
-    pub(super) fn has_changed(&self) -> bool {
-        self.changed.tools.load(Ordering::Acquire) || self.changed.offers.load(Ordering::Acquire)
+    /// Whether the list of tools, or one of the others, has changed since it
+    /// was last taken.
+    pub(super) fn has_changed(&self, others: bool) -> bool {
+        let changed = &self.changed;
+        changed.tools.load(Ordering::Acquire) || (others && changed.offers.load(Ordering::Acquire))
     }
 
     /// The connection: the one there is, or a new one.
