@@ -149,12 +149,7 @@ impl Client {
         arguments: &[u8],
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ClientError> {
-        let mut params = b"{\"name\":".to_vec();
-        params.extend(serde_json::to_vec(name).map_err(ClientError::params)?);
-        params.extend_from_slice(b",\"arguments\":");
-        params.extend_from_slice(if arguments.is_empty() { b"{}" } else { arguments });
-        params.push(b'}');
-        self.request("tools/call", params, Some(name), progress).await
+        self.request("tools/call", named(name, arguments)?, Some(name), progress).await
     }
 
     /// Reads a resource.
@@ -183,8 +178,17 @@ impl Client {
         name: &str,
         arguments: &serde_json::Map<String, serde_json::Value>,
     ) -> Result<GetPromptResult, ClientError> {
-        let params = json!({ "name": name, "arguments": arguments }).to_string().into_bytes();
-        read(&self.request("prompts/get", params, Some(name), None).await?)
+        let arguments = serde_json::to_vec(arguments).map_err(ClientError::params)?;
+        read(&self.get_prompt_raw(name, &arguments).await?)
+    }
+
+    /// The same with the result as the server wrote it; `arguments` is a JSON
+    /// object of strings.
+    ///
+    /// # Errors
+    /// When there is no such prompt or an argument is missing.
+    pub async fn get_prompt_raw(&self, name: &str, arguments: &[u8]) -> Result<Json, ClientError> {
+        self.request("prompts/get", named(name, arguments)?, Some(name), None).await
     }
 
     /// Asks whether the server is there (sessions only: since 2026-07-28 there
@@ -219,6 +223,16 @@ impl Client {
             let _ = done.await;
         }
     }
+}
+
+/// Parameters of a name and arguments.
+fn named(name: &str, arguments: &[u8]) -> Result<Vec<u8>, ClientError> {
+    let mut params = b"{\"name\":".to_vec();
+    params.extend(serde_json::to_vec(name).map_err(ClientError::params)?);
+    params.extend_from_slice(b",\"arguments\":");
+    params.extend_from_slice(if arguments.is_empty() { b"{}" } else { arguments });
+    params.push(b'}');
+    Ok(params)
 }
 
 /// Reads a result as a type.
