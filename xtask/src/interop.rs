@@ -18,7 +18,7 @@ mod peers;
 mod serve;
 mod served;
 
-use peers::Peers;
+pub(crate) use peers::Peers;
 
 /// How long one program may take. Generous: a busy machine starts Node slowly.
 const LIMIT: Duration = Duration::from_secs(60);

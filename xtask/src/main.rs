@@ -31,7 +31,9 @@ usage: cargo xtask <task>
   licences                        licences, sources and versions of the dependencies
   interop [filter…]               the official clients and servers against `carrick`
   spec                            fetch the public protocol schemas that tests compare with
-  bench [stdio|instructions|http] our echo server beside rmcp and the bare limit
+  bench [stdio|instructions|http|call]
+                                  our echo server beside rmcp and the bare limit, and one call
+                                  from the command line beside the Python client's
   setup                           install what the checks need (as root on Debian)
 ";
 

@@ -48,9 +48,14 @@ impl Setup {
         for warning in &config.warnings {
             print::say(format_args!("warning: {}", shown(&warning.to_string())));
         }
-        if files.is_empty() {
+        // Settings alone take nothing away.
+        if config.servers.is_empty() {
             let builtin = builtin_servers(&places.current);
             config.servers = builtin.into_iter().map(|s| (s.name.clone(), s)).collect();
+        }
+        if arguments.timeout.is_some() {
+            // The flag counts over every config.
+            config.servers.values_mut().for_each(|server| server.timeout = None);
         }
         let http = HttpClient::new(Options::default());
         let options = options(arguments, &config.settings, &http, places.current, observer);

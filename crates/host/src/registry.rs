@@ -16,11 +16,11 @@ pub use held::{HeldTool, Hold, SharedPins};
 pub use offers::Offers;
 
 use crate::config::{Server as Configured, ServerState};
-use carrick::client::{CallOptions, ProgressHandler};
+use carrick::client::{CallError, CallOptions, ProgressHandler};
 use carrick::net::HttpClient;
 use carrick::proto::rpc::Json;
 use carrick::transport::child::Environment;
-use carrick::types::{Implementation, Tool};
+use carrick::types::{Implementation, Resource, ResourceTemplate, Tool};
 use futures_util::future::join_all;
 use held::Listed;
 use link::Link;
@@ -242,6 +242,30 @@ impl Registry {
         let link = self.link(server)?;
         let client = link.client().await?;
         client.read_resource_raw(uri).await.map_err(|error| link.call_failed(&client, error))
+    }
+
+    /// The resources that a server lists, and the templates of others; both are
+    /// empty where it offers none.
+    ///
+    /// # Errors
+    /// When it cannot be reached or does not list them.
+    pub async fn resources(
+        &self,
+        server: &str,
+    ) -> Result<(Vec<Resource>, Vec<ResourceTemplate>), ServerError> {
+        let link = self.link(server)?;
+        let client = link.client().await?;
+        if client.server().capabilities.resources.is_none() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let failed = |error| link.call_failed(&client, error);
+        let listed = client.list_resources().await.map_err(failed)?;
+        // Many servers with resources do not know the request for templates.
+        let templates = match client.list_resource_templates().await {
+            Err(error) if matches!(error.call(), Some(CallError::Rpc(_))) => Vec::new(),
+            templates => templates.map_err(failed)?,
+        };
+        Ok((listed, templates))
     }
 
     /// Renders a prompt; `arguments` is a JSON object of strings. The result is

@@ -36,6 +36,15 @@ pub use client::Client;
 pub use drive::{ServeError, ServeOptions, serve, serve_with};
 pub use server::{Args, Context, Server, State, ToolError};
 
+// The code in the pages for readers is compiled with the rest.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/server-guide.md")]
+    struct ServerGuide;
+}
+
 // What the macros name, so that their users need no such dependencies.
 #[doc(hidden)]
 pub use {schemars, serde};

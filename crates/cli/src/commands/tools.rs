@@ -49,6 +49,9 @@ pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode
         }
     }
     registry.close().await;
+    if failed.is_empty() && listed.iter().all(|(_, tools)| tools.is_empty()) {
+        print::say("no server offers a tool");
+    }
     let mut code = ExitCode::SUCCESS;
     for error in failed {
         let failure = Failure::from(error);

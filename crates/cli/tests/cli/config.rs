@@ -31,6 +31,16 @@ fn the_users_own_config_needs_no_approval() {
 }
 
 #[test]
+fn settings_without_servers_leave_the_built_in_ones() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set_config(&json!({ "limits": { "rounds": 3 } }));
+    sandbox.run(&["tools"]).exits(0).prints(["time/convert_time", "files/read_file"]);
+    sandbox.set_config(&json!({ "mcpServers": { "off": { "command": "x", "disabled": true } } }));
+    let run = sandbox.run(&["tools"]).exits(0).says(["no server offers a tool"]);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
 fn a_broken_config_is_wrong_usage_and_says_where() {
     let sandbox = Sandbox::new();
     for (text, says) in

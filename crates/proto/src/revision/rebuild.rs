@@ -3,9 +3,11 @@
 use super::change::{Rebuild, Rebuilt, Test};
 use crate::rpc::{Edits, elements, member, push_escaped};
 use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use serde::de::IgnoredAny;
 
 pub(super) const NOT_COMPLETE: Test =
     Test { says: "is not `complete`", holds: |v| unquoted(v).as_deref() != Some("complete") };
@@ -148,8 +150,10 @@ fn split_messages(messages: &[u8]) -> Rebuilt {
             continue;
         };
         split = true;
-        for block in blocks {
-            let block = &message[content.range()][block.range()];
+        let blocks = blocks.iter().map(|block| &message[content.range()][block.range()]);
+        let blocks: Vec<&[u8]> = blocks.collect();
+        let blocks = if blocks.is_empty() { &[NOTHING][..] } else { &blocks[..] };
+        for &block in blocks {
             let mut edits = Edits::new();
             edits.replace(content, block.to_vec());
             push_element(&mut out, |out| edits.apply(message, out));
@@ -158,12 +162,12 @@ fn split_messages(messages: &[u8]) -> Rebuilt {
     if !split {
         return Rebuilt::Same;
     }
-    if out.is_empty() {
-        out.push(b'[');
-    }
     out.push(b']');
     Rebuilt::Exact(out)
 }
+
+/// The one block of a message that has none.
+const NOTHING: &[u8] = br#"{"type":"text","text":""}"#;
 
 fn push_element(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(if out.is_empty() { b'[' } else { b',' });
@@ -201,10 +205,12 @@ fn choices_as_enum(property: &[u8]) -> Rebuilt {
     let list = &property[choices.value.range()];
     let Some(each) = elements(list) else { return Rebuilt::Impossible };
     let (mut values, mut names) = (Vec::new(), Vec::new());
+    let mut more = false;
     for choice in each.iter().map(|span| &list[span.range()]) {
         let (Some(value), Some(name)) = (member(choice, "const"), member(choice, "title")) else {
             return Rebuilt::Impossible;
         };
+        more |= size(choice) > 2;
         push_element(&mut values, |out| out.extend_from_slice(&choice[value.value.range()]));
         push_element(&mut names, |out| out.extend_from_slice(&choice[name.value.range()]));
     }
@@ -220,5 +226,10 @@ fn choices_as_enum(property: &[u8]) -> Rebuilt {
     edits.replace(choices.whole, both);
     let mut out = Vec::new();
     edits.apply(property, &mut out);
-    Rebuilt::Exact(out)
+    if more { Rebuilt::Less(out) } else { Rebuilt::Exact(out) }
+}
+
+/// How many members an object has.
+fn size(object: &[u8]) -> usize {
+    serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(object).map_or(0, |all| all.len())
 }

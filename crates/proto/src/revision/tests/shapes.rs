@@ -162,7 +162,7 @@ fn messages_of_several_blocks_become_several_messages() {
         D,
         C,
         r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"_meta":{}}, {"role":"assistant","content":{"type":"text","text":"c"}},{"role":"user","content":[]}],"maxTokens":1e2}"#,
-        r#"{"messages":[{"role":"user","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"text","text":"b"}},{"role":"assistant","content":{"type":"text","text":"c"}}],"maxTokens":1e2}"#,
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"text","text":"b"}},{"role":"assistant","content":{"type":"text","text":"c"}},{"role":"user","content":{"type":"text","text":""}}],"maxTokens":1e2}"#,
         &["messages.*._meta"],
     );
     becomes(

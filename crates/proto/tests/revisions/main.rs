@@ -1,0 +1,17 @@
+//! Every message of every revision, compared with the published schemas.
+//!
+//! The schemas stay outside the repository: `CARRICK_SPEC_DIR` names their
+//! folder (by default `../shared/spec` from the repository's root), and
+//! `cargo xtask spec` fetches them. Without them these tests say so and pass.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail the test and say what was left out; the lints only know test functions"
+)]
+
+mod examples;
+mod generate;
+mod messages;
+mod methods;
+mod pairs;
+mod spec;
