@@ -51,7 +51,7 @@ fn what_the_client_does_not_offer_is_refused() {
 fn a_request_without_a_session_has_no_questions_of_this_kind() {
     let (mut pair, key) = calling(Era::Modern);
     assert!(pair.calls[0].client_capabilities.is_none(), "its _meta says it");
-    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_none());
+    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_err());
     let body = br#"{"requestState":"s"}"#.to_vec();
     pair.server.respond(key, Outcome::InputRequired(body));
     pair.drive();
@@ -71,5 +71,5 @@ fn the_end_of_a_call_is_the_end_of_its_questions() {
     pair.drive();
     let cancelled = |o: &ClientOutput| matches!(o, ClientOutput::RequestCancelled(_));
     assert!(pair.heard.iter().any(cancelled), "{:?}", pair.heard);
-    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_none(), "the call has ended");
+    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_err(), "the call has ended");
 }

@@ -40,13 +40,12 @@ impl Asks {
             peer.drop_ask(ask);
         }
         match peer.ask(key, question.method, &question.params) {
-            Some(ask) => {
+            Ok(ask) => {
                 self.waiting.insert(ask, question.answer);
             }
-            None => {
-                let why = "the call has ended, or its revision has no requests from the server";
+            Err(error) => {
                 // The handler may have gone with its call.
-                let _ = question.answer.send(Err(AskError::NoWay(why.into())));
+                let _ = question.answer.send(Err(AskError::NoWay(error.message)));
             }
         }
     }
