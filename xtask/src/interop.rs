@@ -165,6 +165,8 @@ fn lay_out(folder: &Path, own: &Path) -> Result<()> {
         "user.name=interop",
         "-c",
         "user.email=interop@example.com",
+        "-c",
+        "commit.gpgsign=false",
         "commit",
         "--quiet",
         "--message",

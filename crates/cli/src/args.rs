@@ -200,6 +200,10 @@ pub(crate) struct Trust {
     #[arg(long)]
     pub(crate) list: bool,
 
+    /// Show the tools of this server that changed since they were agreed to, and approve them
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["revoke", "list"])]
+    pub(crate) tools: Option<String>,
+
     /// Approve without a question
     #[arg(long, short)]
     pub(crate) yes: bool,

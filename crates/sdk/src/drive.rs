@@ -152,7 +152,8 @@ impl<T: Transport> Driver<T> {
             let Stage::Grace(grace) = &mut self.stage else { return Poll::Pending };
             let expired = grace.as_mut().poll(cx).is_ready();
             let idle = self.running.is_empty() && self.waiting.is_empty();
-            if !expired && !(idle && flushed) {
+            let over = expired || (idle && flushed);
+            if !over {
                 return Poll::Pending;
             }
             self.abort();

@@ -90,11 +90,9 @@ impl Catalog {
     /// # Errors
     /// When none or several fit; the text says which are near.
     pub fn resolve(&self, server: Option<&str>, tool: &str) -> Result<&ToolRef, UnknownTool> {
-        let Some(server) = server else { return self.names.resolve(tool) };
-        let exact = ToolRef { server: server.trim().into(), tool: tool.trim().into() };
-        if let Some((found, _)) = self.names.iter().find(|(known, _)| **known == exact) {
-            return Ok(found);
+        match server {
+            Some(server) => self.names.resolve_pair(server, tool),
+            None => self.names.resolve(tool),
         }
-        self.names.resolve(&exact.to_string())
     }
 }

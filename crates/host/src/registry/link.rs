@@ -259,7 +259,9 @@ impl Link {
     }
 
     async fn connect(&self, state: &mut State) -> Result<Client, ServerError> {
-        self.tell(ServerEvent::Connecting);
+        if self.server.launch().is_some() {
+            self.tell(ServerEvent::Connecting);
+        }
         let end = Arc::new(End::default());
         let events = self.events(end.clone());
         match connect::connect(&self.server, &self.options, state.era, events).await {

@@ -301,7 +301,14 @@ impl ClientPeer {
     ) -> u64 {
         let id = self.take_id();
         let known = Method::from_name(method.as_bytes());
-        let params = with_meta(params, &self.meta(options.progress.then_some(id)));
+        let params = match params::older(params, known, self.revision) {
+            Ok(params) => params,
+            Err(error) => {
+                self.answered(now, id, Err(error));
+                return id;
+            }
+        };
+        let params = with_meta(&params, &self.meta(options.progress.then_some(id)));
         let mut bytes = Vec::with_capacity(params.len() + 80);
         rpc::request(&mut bytes, &Id::Number(id as i64), method, &params);
         let revision = (known != Method::Initialize).then_some(self.revision);

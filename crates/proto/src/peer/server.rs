@@ -1,5 +1,6 @@
 //! The server's half of a connection, for both lifecycles.
 
+mod batch;
 mod identity;
 mod output;
 
@@ -8,7 +9,7 @@ pub use output::{Call, CallKey, Outcome, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
-use crate::revision::{Direction, Lifecycle, Part, Revision, method_row, translate};
+use crate::revision::{Direction, Lifecycle, Part, Revision, is_touched, method_row, translate};
 use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
 use crate::types::{LogLevel, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -16,13 +17,14 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use batch::{Batches, Place};
 use bytes::Bytes;
 use identity::supported;
 use serde::Serialize;
 
 struct Active {
     id: Id,
-    lane: Lane,
+    place: Place,
     method: Method,
     revision: Revision,
     progress_token: Option<Id>,
@@ -52,6 +54,7 @@ pub struct ServerPeer {
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
+    batches: Batches,
     out: VecDeque<ServerOutput>,
 }
 
@@ -65,6 +68,7 @@ impl ServerPeer {
             slots: Vec::new(),
             free: Vec::new(),
             ids: BTreeMap::new(),
+            batches: Batches::default(),
             out: VecDeque::new(),
         }
     }
@@ -88,23 +92,43 @@ impl ServerPeer {
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
         match rpc::scan(bytes, self.limits) {
             Ok(Scanned::One(message)) => self.handle_message(lane, message),
-            Ok(Scanned::Batch(_)) => {
-                let error = RpcError::new(
-                    RpcError::INVALID_REQUEST,
-                    "batches are not part of this protocol revision: send one message at a time",
-                );
-                self.fail(lane, None, &error);
-            }
-            Err(error) => self.handle_bad(lane, error),
+            Ok(Scanned::Batch(messages)) => self.handle_batch(lane, messages),
+            Err(error) => self.handle_bad(lane.into(), error),
         }
+    }
+
+    /// Takes the messages of one frame. What answers them comes as one array,
+    /// once there is an answer to each request.
+    pub fn handle_batch(&mut self, lane: Lane, messages: Vec<Result<Message, ScanError>>) {
+        let batching = |session: &Session| session.revision.rules().batching;
+        let refused = if !self.session.as_ref().is_some_and(batching) {
+            "batches are not part of this protocol revision: send one message at a time"
+        } else if messages.is_empty() {
+            "an empty batch"
+        } else {
+            let place = self.batches.begin(lane);
+            for message in messages {
+                match message {
+                    Ok(message) => self.handle_placed(place, message),
+                    Err(error) => self.handle_bad(place, error),
+                }
+            }
+            return self.placed(place);
+        };
+        let error = RpcError::new(RpcError::INVALID_REQUEST, refused);
+        self.fail(lane.into(), None, &error);
     }
 
     /// Takes one message that has been scanned already.
     pub fn handle_message(&mut self, lane: Lane, message: Message) {
+        self.handle_placed(lane.into(), message);
+    }
+
+    fn handle_placed(&mut self, place: Place, message: Message) {
         match message.kind() {
             Kind::Request => {
-                if let Err((id, error)) = self.request(lane, message) {
-                    self.fail(lane, Some(&id), &error);
+                if let Err((id, error)) = self.request(place, message) {
+                    self.fail(place, Some(&id), &error);
                 }
             }
             Kind::Notification => self.notification(&message),
@@ -122,16 +146,17 @@ impl ServerPeer {
     /// Answers a call; without effect when it was cancelled meanwhile.
     pub fn respond(&mut self, key: CallKey, outcome: Outcome) {
         let Some(call) = self.take(key) else { return };
-        let (lane, id) = (call.lane, call.id);
+        let (place, id) = (call.place, call.id);
         match outcome {
-            Outcome::Error(error) => self.fail(lane, Some(&id), &error),
+            Outcome::Error(error) => self.fail(place, Some(&id), &error),
             Outcome::Result { body, has_meta } => {
                 match self.shape(call.revision, call.method, body, has_meta, &id) {
-                    Ok(bytes) => self.send(lane, bytes),
-                    Err(error) => self.fail(lane, Some(&id), &error),
+                    Ok(bytes) => self.send(place, bytes),
+                    Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
         }
+        self.placed(place);
     }
 
     /// Reports how far a call is, if its sender asked for that. What does not
@@ -158,8 +183,8 @@ impl ServerPeer {
         token.write(&mut params);
         params.push(b',');
         params.extend_from_slice(&body[1..]);
-        let lane = call.lane;
-        self.notify(lane, Method::Progress, &params);
+        let (lane, revision) = (call.place.lane, call.revision);
+        self.notify(lane, revision, Method::Progress, params);
     }
 
     /// Sends a log message on behalf of a call, if its sender wants that level.
@@ -168,7 +193,7 @@ impl ServerPeer {
         if call.log.is_none_or(|least| level < least) {
             return;
         }
-        let lane = call.lane;
+        let (lane, revision) = (call.place.lane, call.revision);
         let mut params = format!("{{\"level\":\"{}\"", level.name()).into_bytes();
         if let Some(logger) = logger {
             params.extend_from_slice(br#","logger":""#);
@@ -178,33 +203,32 @@ impl ServerPeer {
         params.extend_from_slice(br#","data":"#);
         params.extend_from_slice(data);
         params.push(b'}');
-        self.notify(lane, Method::Message, &params);
+        self.notify(lane, revision, Method::Message, params);
     }
 
     /// Gives up every call of a lane that has gone.
     pub fn drop_lane(&mut self, lane: Lane) {
-        let gone = |slot: &Slot| slot.active.as_ref().is_some_and(|a| a.lane == lane);
+        let gone = |slot: &Slot| slot.active.as_ref().is_some_and(|a| a.place.lane == lane);
         let keys: Vec<CallKey> = (0u32..)
             .zip(&self.slots)
             .filter(|(_, slot)| gone(slot))
             .map(|(at, slot)| CallKey { slot: at, turn: slot.turn })
             .collect();
         for key in keys {
-            self.take(key);
-            self.out.push_back(ServerOutput::Cancel(key));
+            self.give_up(key);
         }
     }
 
-    fn handle_bad(&mut self, lane: Lane, error: ScanError) {
+    fn handle_bad(&mut self, place: Place, error: ScanError) {
         if error.is_response || error.is_notification {
             let what = if error.is_response { "response" } else { "notification" };
             return self.ignore(format!("a broken {what}: {error}"));
         }
         let answer = RpcError::new(error.kind.code(), error.kind.to_string());
-        self.fail(lane, error.id.as_ref(), &answer);
+        self.fail(place, error.id.as_ref(), &answer);
     }
 
-    fn request(&mut self, lane: Lane, message: Message) -> Result<(), (Id, RpcError)> {
+    fn request(&mut self, place: Place, message: Message) -> Result<(), (Id, RpcError)> {
         let Some(id) = message.id().cloned() else { return Ok(()) };
         if self.ids.contains_key(&id) {
             let error = RpcError::new(
@@ -228,24 +252,24 @@ impl ServerPeer {
             return Err((id, method_not_found(&message)));
         }
         match method {
-            Method::Initialize => return self.initialize(lane, &message, id),
+            Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
                 match self.shape(revision, method, body, false, &id) {
-                    Ok(bytes) => self.send(lane, bytes),
+                    Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }
             }
-            Method::Ping => self.reply(lane, &id, b"{}"),
+            Method::Ping => self.reply(place, &id, b"{}"),
             Method::LoggingSetLevel if self.identity.logging => {
-                return self.set_level(lane, &message, id);
+                return self.set_level(place, &message, id);
             }
-            _ => self.call(lane, message, revision, id),
+            _ => self.call(place, message, revision, id),
         }
         Ok(())
     }
 
-    fn call(&mut self, lane: Lane, message: Message, revision: Revision, id: Id) {
+    fn call(&mut self, place: Place, message: Message, revision: Revision, id: Id) {
         let modern = revision.rules().lifecycle == Lifecycle::PerRequest;
         let log = if modern {
             log_level(&message, Field::MetaLogLevel)
@@ -254,7 +278,7 @@ impl ServerPeer {
         };
         let active = Active {
             id: id.clone(),
-            lane,
+            place,
             method: message.method(),
             revision,
             progress_token: message.id_at(Field::MetaProgressToken),
@@ -269,13 +293,16 @@ impl ServerPeer {
                 self.slots.len() as u32 - 1
             }
         };
-        let place = &mut self.slots[slot as usize];
-        place.active = Some(active);
-        let key = CallKey { slot, turn: place.turn };
+        if let Some(batch) = place.batch {
+            self.batches.wait(batch);
+        }
+        let free = &mut self.slots[slot as usize];
+        free.active = Some(active);
+        let key = CallKey { slot, turn: free.turn };
         self.ids.insert(id, slot);
         self.out.push_back(ServerOutput::Call(Call {
             key,
-            lane,
+            lane: place.lane,
             revision,
             message,
             wants_progress,
@@ -311,7 +338,12 @@ impl ServerPeer {
         )))
     }
 
-    fn initialize(&mut self, lane: Lane, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
+    fn initialize(
+        &mut self,
+        place: Place,
+        message: &Message,
+        id: Id,
+    ) -> Result<(), (Id, RpcError)> {
         if self.session.is_some() {
             let error = RpcError::new(
                 RpcError::INVALID_REQUEST,
@@ -326,21 +358,26 @@ impl ServerPeer {
         let revision = Revision::from_date(&asked)
             .filter(|r| r.is_legacy())
             .unwrap_or(Revision::NEWEST_HANDSHAKE);
-        self.session = Some(Session { revision, ready: false, log: LogLevel::Info });
         let version = format!("\"protocolVersion\":\"{revision}\"");
+        let said = Bytes::copy_from_slice(&self.identity.initialize);
+        let said = match self.older(said, Part::Result(Method::Initialize), revision) {
+            Ok(said) => said,
+            Err(error) => return Err((id, error)),
+        };
+        self.session = Some(Session { revision, ready: false, log: LogLevel::Info });
         let mut out = Vec::new();
-        rpc::result_response_with(&mut out, &id, &self.identity.initialize, version.as_bytes());
-        self.send(lane, out);
+        rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
+        self.send(place, out);
         Ok(())
     }
 
-    fn set_level(&mut self, lane: Lane, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
+    fn set_level(&mut self, place: Place, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
         let level = log_level(message, Field::Level);
         let (Some(session), Some(level)) = (&mut self.session, level) else {
             return Err((id, RpcError::invalid_params("params.level is not a log level")));
         };
         session.log = level;
-        self.reply(lane, &id, b"{}");
+        self.reply(place, &id, b"{}");
         Ok(())
     }
 
@@ -367,8 +404,15 @@ impl ServerPeer {
         });
         // An unknown id is normal: the answer may be on its way already.
         if let Some(key) = key {
-            self.take(key);
-            self.out.push_back(ServerOutput::Cancel(key));
+            self.give_up(key);
+        }
+    }
+
+    fn give_up(&mut self, key: CallKey) {
+        let place = self.take(key).map(|call| call.place);
+        self.out.push_back(ServerOutput::Cancel(key));
+        if let Some(place) = place {
+            self.placed(place);
         }
     }
 
@@ -412,45 +456,69 @@ impl ServerPeer {
                 &self.identity.complete
             };
             rpc::result_response_with(&mut out, id, &body, members);
-        } else if method_row(method).is_some_and(|row| row.cacheable) {
-            let internal = |e: &dyn core::fmt::Display| RpcError::internal(e.to_string());
-            let json = Json::parse(body.into(), self.limits).map_err(|e| internal(&e))?;
-            let part = Part::Result(method);
-            let (json, _) =
-                translate(json, part, Revision::NEWEST, revision).map_err(|e| internal(&e))?;
-            rpc::result_response(&mut out, id, json.as_bytes());
         } else {
+            let body = self.older(body.into(), Part::Result(method), revision)?;
             rpc::result_response(&mut out, id, &body);
         }
         Ok(out)
+    }
+
+    /// What the application said in the newest shape, in that of `revision`.
+    fn older(&self, body: Bytes, part: Part, revision: Revision) -> Result<Bytes, RpcError> {
+        if !is_touched(&body, part, Revision::NEWEST, revision) {
+            return Ok(body);
+        }
+        let internal = |e: &dyn core::fmt::Display| RpcError::internal(e.to_string());
+        let json = Json::parse(body, self.limits).map_err(|e| internal(&e))?;
+        let (json, _) =
+            translate(json, part, Revision::NEWEST, revision).map_err(|e| internal(&e))?;
+        Ok(json.into_bytes())
     }
 
     fn ignore(&mut self, what: String) {
         self.out.push_back(ServerOutput::Ignored(what));
     }
 
-    fn reply(&mut self, lane: Lane, id: &Id, result: &[u8]) {
+    fn reply(&mut self, place: Place, id: &Id, result: &[u8]) {
         let mut out = Vec::new();
         rpc::result_response(&mut out, id, result);
-        self.send(lane, out);
+        self.send(place, out);
     }
 
-    fn send(&mut self, lane: Lane, bytes: Vec<u8>) {
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error: None });
+    fn send(&mut self, place: Place, bytes: Vec<u8>) {
+        self.answer(place, bytes, None);
     }
 
-    fn notify(&mut self, lane: Lane, method: Method, params: &[u8]) {
+    fn answer(&mut self, place: Place, bytes: Vec<u8>, error: Option<i64>) {
+        match place {
+            Place { lane, batch: None } => {
+                self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error });
+            }
+            Place { batch: Some(batch), .. } => self.batches.add(batch, &bytes),
+        }
+    }
+
+    /// Nothing more comes of this part of a batch.
+    fn placed(&mut self, place: Place) {
+        let done = place.batch.and_then(|batch| self.batches.done(batch));
+        if let Some((lane, bytes)) = done {
+            self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error: None });
+        }
+    }
+
+    fn notify(&mut self, lane: Lane, revision: Revision, method: Method, params: Vec<u8>) {
+        // A notification that its revision has no form for is nothing to fail over.
+        let Ok(params) = self.older(params.into(), Part::Params(method), revision) else { return };
         let mut bytes = Vec::new();
-        rpc::notification(&mut bytes, method.name(), params);
+        rpc::notification(&mut bytes, method.name(), &params);
         self.out.push_back(ServerOutput::Send { lane, bytes, last: false, error: None });
     }
 
-    fn fail(&mut self, lane: Lane, id: Option<&Id>, error: &RpcError) {
+    fn fail(&mut self, place: Place, id: Option<&Id>, error: &RpcError) {
         let mut bytes = Vec::new();
         let data = error.data.as_ref().map(|raw| raw.get().as_bytes());
         rpc::error_response(&mut bytes, id, error.code, &error.message, data);
-        let error = Some(error.code);
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error });
+        self.answer(place, bytes, Some(error.code));
     }
 }
 

@@ -6,6 +6,7 @@ mod cases;
 mod client;
 mod opening;
 mod pair;
+mod revisions;
 mod server;
 
 use super::*;
@@ -195,8 +196,11 @@ impl Server {
 
     /// One in a session of the newest revision that has sessions.
     fn in_session() -> Self {
+        Self::in_session_of(crate::revision::Revision::NEWEST_HANDSHAKE.date())
+    }
+
+    fn in_session_of(revision: &str) -> Self {
         let mut server = Self::new();
-        let revision = crate::revision::Revision::NEWEST_HANDSHAKE.date();
         server.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
             { "protocolVersion": revision, "capabilities": {},
               "clientInfo": { "name": "t", "version": "0" } } }));

@@ -18,7 +18,8 @@ pub enum CallError {
     Closed(String),
     /// The connection is not open yet.
     NotConnected,
-    /// The caller's parameters are not a JSON object; the text says where.
+    /// The caller's parameters are not a JSON object, or say what the server's
+    /// revision has no form for; the text says where.
     Params(String),
     /// The answer is not one the protocol allows.
     Protocol(String),

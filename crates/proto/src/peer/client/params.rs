@@ -1,7 +1,11 @@
 //! The parameters of a request: checked, and joined with the protocol's `_meta`.
 
+use super::CallError;
+use crate::method::Method;
+use crate::revision::{Part, Revision, is_touched, translate};
 use crate::rpc::{Json, Limits};
 use crate::types::RawJson;
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,6 +21,24 @@ pub(super) fn check(params: &[u8]) -> Result<(), String> {
             .map_err(|error| error.to_string()),
         Some(_) => Err("not a JSON object".into()),
     }
+}
+
+/// Parameters in the newest revision's shape, in that of the connection.
+pub(super) fn older(
+    params: &[u8],
+    method: Method,
+    revision: Revision,
+) -> Result<Cow<'_, [u8]>, CallError> {
+    let part = Part::Params(method);
+    if !is_touched(params, part, Revision::NEWEST, revision) {
+        return Ok(Cow::Borrowed(params));
+    }
+    let refused = |error: &dyn core::fmt::Display| CallError::Params(error.to_string());
+    let json = Json::parse(Bytes::copy_from_slice(params), Limits::default());
+    let json = json.map_err(|error| refused(&error))?;
+    translate(json, part, Revision::NEWEST, revision)
+        .map(|(json, _)| Cow::Owned(json.as_bytes().to_vec()))
+        .map_err(|error| refused(&error))
 }
 
 /// Adds members to `_meta` of a parameter object that [`check`] has passed.

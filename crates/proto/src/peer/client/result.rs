@@ -36,7 +36,16 @@ pub(super) fn read(
     let Some(body) = body else {
         return Err(CallError::Protocol("the result is not an object".into()));
     };
-    translate(body, Part::Result(method), revision, Revision::NEWEST)
+    if method == Method::Initialize {
+        // Its revision is in it: whoever reads that translates it.
+        return Ok(body);
+    }
+    newest(body, Part::Result(method), revision)
+}
+
+/// In the newest revision's shape.
+pub(super) fn newest(json: Json, part: Part, revision: Revision) -> Result<Json, CallError> {
+    translate(json, part, revision, Revision::NEWEST)
         .map(|(json, _)| json)
         .map_err(|e| CallError::Protocol(e.to_string()))
 }

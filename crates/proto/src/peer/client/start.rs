@@ -10,7 +10,7 @@ use super::{
 };
 use crate::method::Method;
 use crate::peer::Lane;
-use crate::revision::Revision;
+use crate::revision::{Part, Revision};
 use crate::rpc::{self, Json, Message};
 use crate::types::{Implementation, RpcError, ServerCapabilities};
 use alloc::format;
@@ -76,7 +76,7 @@ impl ClientPeer {
             (_, Err(CallError::Rpc(error))) if error.is_modern() => self.refused(now, error),
             // Any other answer comes from a server that does not know the probe.
             (Phase::Probing { .. }, Err(error)) => self.fall_back(now, error),
-            (_, Ok(json)) => self.initialized(&json),
+            (_, Ok(json)) => self.initialized(json),
             (_, Err(error)) => self.not_initialized(now, error),
         }
     }
@@ -197,11 +197,15 @@ impl ClientPeer {
         self.failed(error);
     }
 
-    fn initialized(&mut self, json: &Json) {
+    fn initialized(&mut self, json: Json) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Version {
+            protocol_version: String,
+        }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Body {
-            protocol_version: String,
             #[serde(default)]
             capabilities: ServerCapabilities,
             // A name that does not fit counts as absent.
@@ -210,15 +214,20 @@ impl ClientPeer {
             #[serde(default)]
             instructions: Option<String>,
         }
+        let broken = |e| CallError::Protocol(format!("the answer to initialize: {e}"));
+        let version = match json.read() {
+            Ok(Version { protocol_version }) => protocol_version,
+            Err(e) => return self.failed(broken(e)),
+        };
+        let known = Revision::from_date(&version).filter(|r| r.is_legacy());
+        let Some(revision) = known else { return self.failed(no_common(&[version])) };
+        let json = match result::newest(json, Part::Result(Method::Initialize), revision) {
+            Ok(json) => json,
+            Err(error) => return self.failed(error),
+        };
         let body: Body = match json.read() {
             Ok(body) => body,
-            Err(e) => {
-                return self.failed(CallError::Protocol(format!("the answer to initialize: {e}")));
-            }
-        };
-        let known = Revision::from_date(&body.protocol_version).filter(|r| r.is_legacy());
-        let Some(revision) = known else {
-            return self.failed(no_common(&[body.protocol_version]));
+            Err(e) => return self.failed(broken(e)),
         };
         self.revision = revision;
         let mut bytes = Vec::new();

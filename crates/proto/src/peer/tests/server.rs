@@ -6,6 +6,11 @@ use crate::types::{LogLevel, RpcError};
 
 const NEW: &str = "2026-07-28";
 
+/// Every revision, newest first.
+fn every() -> Value {
+    Revision::ALL.iter().rev().map(|revision| revision.date()).collect()
+}
+
 fn modern(id: Value, method: &str, mut params: Value) -> Value {
     params["_meta"] = meta(NEW);
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
@@ -17,7 +22,7 @@ fn discovery_says_what_the_schema_asks_for() {
     server.say(&modern(json!("d"), "server/discover", json!({})));
     let result = &server.answer(&json!("d"))["result"];
     assert_eq!(result["resultType"], "complete");
-    assert_eq!(result["supportedVersions"], json!([NEW, "2025-11-25"]));
+    assert_eq!(result["supportedVersions"], every());
     assert_eq!(result["capabilities"]["tools"], json!({}));
     assert_eq!(result["instructions"], "be kind");
     assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(0), &json!("private")));
@@ -58,7 +63,7 @@ fn requests_that_do_not_say_what_they_speak_are_told_how_to() {
     let error = &server.answer(&json!(2))["error"];
     assert_eq!(error["code"], -32022);
     assert_eq!(error["data"]["requested"], "1900-01-01");
-    assert_eq!(error["data"]["supported"], json!([NEW, "2025-11-25"]));
+    assert_eq!(error["data"]["supported"], every());
 
     for (id, name, wrong) in [
         (3, "io.modelcontextprotocol/protocolVersion", json!(7)),
