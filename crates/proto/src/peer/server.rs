@@ -97,15 +97,22 @@ impl ServerPeer {
     /// Takes one frame.
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
         match rpc::scan(bytes, self.limits) {
-            Ok(Scanned::One(message)) => self.handle_message(lane, message),
-            Ok(Scanned::Batch(messages)) => self.handle_batch(lane, messages),
+            Ok(scanned) => self.handle_scanned(lane, scanned),
             Err(error) => self.handle_bad(lane.into(), error),
+        }
+    }
+
+    /// Takes one frame that has been scanned already.
+    pub fn handle_scanned(&mut self, lane: Lane, scanned: Scanned) {
+        match scanned {
+            Scanned::One(message) => self.handle_message(lane, message),
+            Scanned::Batch(messages) => self.handle_batch(lane, messages),
         }
     }
 
     /// Takes the messages of one frame. What answers them comes as one array,
     /// once there is an answer to each request.
-    pub fn handle_batch(&mut self, lane: Lane, messages: Vec<Result<Message, ScanError>>) {
+    fn handle_batch(&mut self, lane: Lane, messages: Vec<Result<Message, ScanError>>) {
         let batching = |session: &Session| session.revision.rules().batching;
         let refused = if !self.session.as_ref().is_some_and(batching) {
             "batches are not part of this protocol revision: send one message at a time"
@@ -427,11 +434,11 @@ impl ServerPeer {
     }
 
     fn give_up(&mut self, key: CallKey) {
-        let place = self.take(key).map(|call| call.place);
-        self.out.push_back(ServerOutput::Cancel(key));
-        if let Some(place) = place {
-            self.placed(place);
+        if let Some(call) = self.take(key) {
+            // What is left of its batch goes out before its lane may close.
+            self.placed(call.place);
         }
+        self.out.push_back(ServerOutput::Cancel(key));
     }
 
     fn active(&self, key: CallKey) -> Option<&Active> {

@@ -10,7 +10,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::revision::Revision;
-use carrick_proto::rpc::{Limits, Message};
+use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::drive::{caught, run};
@@ -23,7 +23,7 @@ use super::signals::Signals;
 pub(super) enum Said {
     /// It sends this.
     Message(Lane, Outgoing),
-    /// Nothing more will come on this lane: its request was cancelled.
+    /// Nothing more will come on this lane: what it waited for was cancelled.
     End(Lane),
 }
 
@@ -54,9 +54,9 @@ impl Conversation {
         Self { server, peer, signals, outbox, asks, running, handles, max_calls }
     }
 
-    /// Takes a message from the client.
-    pub(super) fn take(&mut self, lane: Lane, message: Message) {
-        self.peer.handle_message(lane, message);
+    /// Takes a frame from the client.
+    pub(super) fn take(&mut self, lane: Lane, frame: Scanned) {
+        self.peer.handle_scanned(lane, frame);
     }
 
     /// The revision of the session, once there is one.
@@ -108,7 +108,10 @@ impl Conversation {
                 ServerOutput::Cancel(key) => {
                     if let Some((lane, handle)) = self.handles.remove(&key) {
                         handle.abort();
-                        return Some(Said::End(lane));
+                        // Others of its batch may still be at work.
+                        if !self.handles.values().any(|(other, _)| *other == lane) {
+                            return Some(Said::End(lane));
+                        }
                     }
                 }
                 ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
