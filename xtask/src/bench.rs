@@ -8,6 +8,8 @@ use std::process::Command;
 
 use crate::{Result, process};
 
+#[cfg(target_os = "linux")]
+mod call;
 mod instructions;
 
 /// The workspace of the generators, the limits and the peers.
@@ -19,9 +21,9 @@ const TARGET: &str = "bench/target";
 /// The package with our echo server, and the name of the example that it is.
 const OURS: (&str, &str) = ("carrick-testkit", "echo");
 
-const PARTS: [&str; 3] = ["stdio", "instructions", "http"];
+const PARTS: [&str; 4] = ["stdio", "instructions", "http", "call"];
 
-const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http]… [--option value]…\n\
+const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|call]… [--option value]…\n\
     Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
 
 /// `cargo xtask bench`.
@@ -30,15 +32,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
         return Err(format!("no benchmark named {part:?}\n{USAGE}"));
     }
-    build()?;
-    for part in PARTS
-        .into_iter()
-        .filter(|part| parts.is_empty() || parts.iter().any(|chosen| chosen == part))
-    {
+    let is_chosen = |part: &&str| parts.is_empty() || parts.iter().any(|chosen| chosen == part);
+    let chosen: Vec<&str> = PARTS.into_iter().filter(is_chosen).collect();
+    if chosen != ["call"] {
+        build()?;
+    }
+    for part in chosen {
         match part {
             "stdio" => stdio(options)?,
             "instructions" => instructions::measure(&stdio_servers())?,
-            _ => http(options)?,
+            "http" => http(options)?,
+            _ => call()?,
         }
     }
     Ok(())
@@ -100,6 +104,17 @@ fn http(options: &[String]) -> Result<()> {
         format!("rmcp-tuned={rmcp} http-tuned {ADDRESS}"),
     ];
     process::run(Command::new(program("load-http")).args(options).args(servers))
+}
+
+#[cfg(target_os = "linux")]
+fn call() -> Result<()> {
+    call::measure()
+}
+
+/// Who has orphans is a question that only Linux answers.
+#[cfg(not(target_os = "linux"))]
+fn call() -> Result<()> {
+    Err("this benchmark runs on Linux only".into())
 }
 
 #[cfg(test)]

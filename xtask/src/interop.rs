@@ -18,7 +18,7 @@ mod peers;
 mod serve;
 mod served;
 
-use peers::Peers;
+pub(crate) use peers::Peers;
 
 /// How long one program may take. Generous: a busy machine starts Node slowly.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -165,6 +165,8 @@ fn lay_out(folder: &Path, own: &Path) -> Result<()> {
         "user.name=interop",
         "-c",
         "user.email=interop@example.com",
+        "-c",
+        "commit.gpgsign=false",
         "commit",
         "--quiet",
         "--message",

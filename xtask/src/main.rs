@@ -17,6 +17,7 @@ mod licences;
 mod metadata;
 mod process;
 mod setup;
+mod size;
 mod spec;
 mod tidy;
 
@@ -30,8 +31,11 @@ usage: cargo xtask <task>
   tidy [--notes]                  what the compiler and clippy do not check: sizes, layers, words
   licences                        licences, sources and versions of the dependencies
   interop [filter…]               the official clients and servers against `carrick`
+  size                            the size of the release binary, which takes minutes to build
   spec                            fetch the public protocol schemas that tests compare with
-  bench [stdio|instructions|http] our echo server beside rmcp and the bare limit
+  bench [stdio|instructions|http|call]
+                                  our echo server beside rmcp and the bare limit, and one call
+                                  from the command line beside the Python client's
   setup                           install what the checks need (as root on Debian)
 ";
 
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         "spec" => spec::run(&arguments),
         "bench" => bench::run(&arguments),
         "setup" => setup::run(&arguments),
+        "size" => size::run(&arguments),
         _ => Err(format!("no task named {task:?}\n\n{USAGE}")),
     };
     match outcome {

@@ -76,7 +76,7 @@ pub(crate) enum Command {
     Tools(Tools),
     /// Call a tool
     Call(Call),
-    /// Read a resource
+    /// Read a resource, or list those of a server
     Read(Read),
     /// Run a built-in server, on stdin and stdout or over HTTP
     Server(ServerArgs),
@@ -165,8 +165,8 @@ pub(crate) struct Call {
 pub(crate) struct Read {
     /// The server
     pub(crate) server: String,
-    /// The resource's address
-    pub(crate) uri: String,
+    /// The resource's address; when left out, those that there are are listed
+    pub(crate) uri: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -199,6 +199,10 @@ pub(crate) struct Trust {
     /// List all approvals
     #[arg(long)]
     pub(crate) list: bool,
+
+    /// Show the tools of this server that changed since they were agreed to, and approve them
+    #[arg(long, value_name = "SERVER", conflicts_with_all = ["revoke", "list"])]
+    pub(crate) tools: Option<String>,
 
     /// Approve without a question
     #[arg(long, short)]

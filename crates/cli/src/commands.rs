@@ -9,6 +9,7 @@ mod server;
 mod servers;
 mod tools;
 mod trust;
+mod trust_tools;
 
 use crate::args::{Arguments, Command};
 use crate::exit::Failure;
@@ -24,7 +25,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Call(call) => call::run(&arguments, call).await,
         Command::Read(read) => read::run(&arguments, read).await,
         Command::Server(server) => server::run(server).await,
-        Command::Trust(trust) => trust::run(&arguments, trust),
+        Command::Trust(trust) => match &trust.tools {
+            Some(server) => trust_tools::run(&arguments, trust, server).await,
+            None => trust::run(&arguments, trust),
+        },
         Command::Doctor => doctor::run(&arguments).await,
     }
 }

@@ -3,7 +3,7 @@
 use crate::print;
 use carrick::client::ClientError;
 use carrick::transport::child::SpawnError;
-use carrick_host::permission::quoted;
+use carrick_host::permission::{quoted, visible};
 use carrick_host::registry::{ServerError, ServerErrorKind};
 use carrick_host::turn::Event;
 use std::fmt::Display;
@@ -63,6 +63,11 @@ impl Failure {
         )
     }
 
+    pub(crate) fn server(mut self, server: &str) -> Self {
+        self.server = Some(server.to_owned());
+        self
+    }
+
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
@@ -96,20 +101,23 @@ impl From<ServerError> for Failure {
     fn from(error: ServerError) -> Self {
         let code = match error.kind() {
             ServerErrorKind::Unknown { .. } => Code::Usage,
-            ServerErrorKind::Unapproved => Code::Permission,
+            ServerErrorKind::Unapproved | ServerErrorKind::Held(_) => Code::Permission,
             _ if error.is_unreachable() => Code::Unreachable,
             _ => Code::Failed,
         };
         let hint = match error.kind() {
-            ServerErrorKind::Unknown { .. } => Some("`carrick servers` tells more about them"),
+            ServerErrorKind::Unknown { .. } => "`carrick servers` tells more about them".into(),
             ServerErrorKind::Disabled => {
-                Some("take \"disabled\" out of its entry in the config to use it")
+                "take \"disabled\" out of its entry in the config to use it".into()
             }
             ServerErrorKind::Unapproved => {
-                Some("`carrick trust` shows what the project's config would run, and approves it")
+                "`carrick trust` shows what the project's config would run, and approves it".into()
             }
-            ServerErrorKind::Connect(error) => Some(connect_hint(error)),
-            _ => None,
+            ServerErrorKind::Held(_) => {
+                format!("`carrick trust --tools {}` approves it", visible(error.server()))
+            }
+            ServerErrorKind::Connect(error) => connect_hint(error).to_owned(),
+            _ => String::new(),
         };
         let failure = Self {
             code,
@@ -117,10 +125,13 @@ impl From<ServerError> for Failure {
             message: print::shown(&error.message()),
             hints: Vec::new(),
         };
-        match hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        if hint.is_empty() { failure } else { failure.hint(hint) }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 

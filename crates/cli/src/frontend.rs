@@ -34,6 +34,7 @@ pub(crate) fn observer(frontend: Arc<dyn Listener>) -> ServerObserver {
             ServerEvent::Connected(who) => ("connected", Some(who)),
             ServerEvent::Closed(how) => ("closed", Some(how)),
             ServerEvent::ToolsChanged => ("toolsChanged", None),
+            ServerEvent::ToolsHeld(names) => ("toolsHeld", Some(names.join(", "))),
             // These go to the log.
             _ => return,
         };

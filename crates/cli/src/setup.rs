@@ -2,10 +2,12 @@
 
 mod builtins;
 mod model;
+mod pinning;
 mod trusting;
 
 pub(crate) use builtins::builtin;
 pub(crate) use model::model;
+pub(crate) use pinning::{ask, difference, remark, settle};
 use trusting::trust;
 pub(crate) use trusting::{review, store};
 
@@ -16,7 +18,9 @@ use crate::print::{self, shown};
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
-use carrick_host::config::{Config, ConfigFile, Fault, Places, Settings, builtin_servers};
+use carrick_host::config::{
+    Config, ConfigFile, Fault, Launch, Places, Server, Settings, builtin_servers,
+};
 use carrick_host::permission::Policy;
 use carrick_host::registry::{Registry, RegistryOptions, ServerObserver};
 use std::path::PathBuf;
@@ -58,7 +62,11 @@ impl Setup {
             config.servers.values_mut().for_each(|server| server.timeout = None);
         }
         let http = HttpClient::new(Options::default());
-        let options = options(arguments, &config.settings, &http, places.current, observer);
+        let mut options = options(arguments, &config.settings, &http, places.current, observer);
+        let builtin = |server: &Server| matches!(server.launch(), Some(Launch::Builtin { .. }));
+        if !config.servers.values().all(builtin) {
+            options.pins = pinning::pins()?;
+        }
         let policy = Policy::new(config.settings.rules.clone());
         let registry = Registry::new(config.servers.into_values(), options);
         Ok(Self { registry, policy, settings: config.settings, http })

@@ -1,5 +1,7 @@
 //! `docs/cli-reference.md` is what the commands say of themselves.
 
+#![expect(clippy::unwrap_used, reason = "all of this is tests")]
+
 use std::path::Path;
 use std::process::{Command, Stdio};
 

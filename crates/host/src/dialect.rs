@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 pub use fit::fit;
 pub use read::read;
 pub use render::render;
-pub use teach::{ServerSummary, ToolSummary, teach};
+pub use teach::{ResourceSummary, ServerSummary, ToolSummary, teach};
 
 /// The forms in which requests come and results go back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,25 +4,30 @@
 mod catalog;
 mod connect;
 mod error;
+mod held;
 mod link;
+mod offers;
 #[cfg(test)]
 mod tests;
 
 pub use catalog::{Catalog, ServerTools};
 pub use error::{ServerError, ServerErrorKind};
+pub use held::{HeldTool, Hold, SharedPins};
+pub use offers::Offers;
 
 use crate::config::{Server as Configured, ServerState};
-use carrick::client::{CallOptions, ProgressHandler};
+use carrick::client::{CallError, CallOptions, ProgressHandler};
 use carrick::net::HttpClient;
 use carrick::proto::rpc::Json;
 use carrick::transport::child::Environment;
-use carrick::types::{Implementation, Tool};
+use carrick::types::{Implementation, Resource, ResourceTemplate, Tool};
 use futures_util::future::join_all;
+use held::Listed;
 use link::Link;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Makes a built-in server: its name and arguments to a server, or why not.
@@ -47,6 +52,8 @@ pub enum ServerEvent {
     Log(String, String),
     /// Its tool list has changed.
     ToolsChanged,
+    /// These of its tools are held back until a person agrees to them.
+    ToolsHeld(Vec<String>),
 }
 
 /// What connections are made with.
@@ -73,6 +80,9 @@ pub struct RegistryOptions {
     pub current: PathBuf,
     /// Hears what happens.
     pub observer: Option<ServerObserver>,
+    /// What was agreed to of the tools of servers that are not built in; what
+    /// is new or changed since is held back. Default: none, and nothing is held.
+    pub pins: Option<SharedPins>,
 }
 
 impl RegistryOptions {
@@ -89,6 +99,7 @@ impl RegistryOptions {
             grace: Duration::from_secs(2),
             current: PathBuf::from("."),
             observer: None,
+            pins: None,
         }
     }
 }
@@ -126,34 +137,87 @@ impl Registry {
         self.link(name)?.client().await
     }
 
-    /// The tools of one server.
+    /// The tools of one server that are on offer.
     ///
     /// # Errors
     /// When it cannot be reached or does not list them.
     pub async fn tools(&self, name: &str) -> Result<Arc<Vec<Tool>>, ServerError> {
-        self.link(name)?.tools().await
+        Ok(self.link(name)?.listed().await?.offered)
+    }
+
+    /// The tools of one server that are held back.
+    ///
+    /// # Errors
+    /// When it cannot be reached or does not list them.
+    pub async fn held(&self, name: &str) -> Result<Arc<Vec<HeldTool>>, ServerError> {
+        Ok(self.link(name)?.listed().await?.held)
+    }
+
+    /// Takes down that a person has seen these tools and agrees to them. They
+    /// are on offer from now on, if they still say the same.
+    ///
+    /// # Errors
+    /// When the server is unknown or what was agreed to cannot be written.
+    pub async fn agree(&self, name: &str, seen: &[HeldTool]) -> Result<(), ServerError> {
+        let link = self.link(name)?;
+        let Some(pins) = link.pins() else { return Ok(()) };
+        let definitions: Vec<_> = seen.iter().filter_map(|held| held.definition.clone()).collect();
+        let agreed = {
+            let mut pins = pins.lock().unwrap_or_else(PoisonError::into_inner);
+            pins.approve(&link.configured().key(), &definitions)
+        };
+        agreed.map_err(|error| link.error(ServerErrorKind::Pins(error.to_string())))?;
+        link.forget_tools().await;
+        Ok(())
     }
 
     /// The tools of all servers that may run, connected side by side. One that
     /// cannot be reached is told of and does not keep the others.
     pub async fn catalog(&self) -> Catalog {
+        self.gather(false).await
+    }
+
+    /// The same with the first resources and prompts of each server, for a model.
+    pub async fn full_catalog(&self) -> Catalog {
+        self.gather(true).await
+    }
+
+    /// The catalog as it is now, when a server has said that a list changed.
+    pub async fn renewed(&self, catalog: &Catalog) -> Option<Catalog> {
+        if !self.links.values().any(|link| link.has_changed(catalog.is_full)) {
+            return None;
+        }
+        Some(self.gather(catalog.is_full).await)
+    }
+
+    async fn gather(&self, full: bool) -> Catalog {
         let runnable = self
             .links
             .iter()
             .filter(|(_, link)| !matches!(link.configured().state, ServerState::Disabled));
         let listed = join_all(runnable.map(|(name, link)| async move {
-            let tools = link.tools().await?;
+            let listed = link.listed().await?;
+            // A server that fails at these is still one with tools.
+            let (offers, failed) = match full {
+                false => Default::default(),
+                true => match link.offers().await {
+                    Ok(offers) => (offers, None),
+                    Err(error) => (Arc::default(), Some(error)),
+                },
+            };
             let description = link.description().await;
-            Ok(ServerTools { server: name.clone(), description, tools })
+            let server = name.clone();
+            let Listed { offered: tools, held } = listed;
+            Ok((ServerTools { server, description, tools, held, offers }, failed))
         }));
-        Catalog::new(listed.await)
+        Catalog::new(listed.await, full)
     }
 
     /// Calls a tool; the result is as the server wrote it.
     ///
     /// # Errors
-    /// When there is no result; the error names the server and, where it died,
-    /// has the end of its stderr.
+    /// When there is no result, or the tool is held back; the error names the
+    /// server and, where it died, has the end of its stderr.
     pub async fn call(
         &self,
         server: &str,
@@ -162,6 +226,7 @@ impl Registry {
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ServerError> {
         let link = self.link(server)?;
+        link.may_call(tool).await?;
         let client = link.client().await?;
         client
             .call_tool_raw(tool, arguments, progress)
@@ -179,7 +244,51 @@ impl Registry {
         client.read_resource_raw(uri).await.map_err(|error| link.call_failed(&client, error))
     }
 
-    /// Closes every connection and ends every child server.
+    /// The resources that a server lists, and the templates of others; both are
+    /// empty where it offers none.
+    ///
+    /// # Errors
+    /// When it cannot be reached or does not list them.
+    pub async fn resources(
+        &self,
+        server: &str,
+    ) -> Result<(Vec<Resource>, Vec<ResourceTemplate>), ServerError> {
+        let link = self.link(server)?;
+        let client = link.client().await?;
+        if client.server().capabilities.resources.is_none() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let failed = |error| link.call_failed(&client, error);
+        let listed = client.list_resources().await.map_err(failed)?;
+        // Many servers with resources do not know the request for templates.
+        let templates = match client.list_resource_templates().await {
+            Err(error) if matches!(error.call(), Some(CallError::Rpc(_))) => Vec::new(),
+            templates => templates.map_err(failed)?,
+        };
+        Ok((listed, templates))
+    }
+
+    /// Renders a prompt; `arguments` is a JSON object of strings. The result is
+    /// as the server wrote it.
+    ///
+    /// # Errors
+    /// When there is no such prompt or the server cannot be reached.
+    pub async fn prompt(
+        &self,
+        server: &str,
+        name: &str,
+        arguments: &[u8],
+    ) -> Result<Json, ServerError> {
+        let link = self.link(server)?;
+        let client = link.client().await?;
+        client
+            .get_prompt_raw(name, arguments)
+            .await
+            .map_err(|error| link.call_failed(&client, error))
+    }
+
+    /// Closes every connection and ends every child server. Calls and lists
+    /// that are under way fail, and so do later ones.
     pub async fn close(&self) {
         join_all(self.links.values().map(|link| link.close())).await;
     }

@@ -9,6 +9,7 @@ mod content;
 mod event;
 mod matched;
 mod native;
+mod own;
 mod prompt;
 #[cfg(test)]
 mod tests;
@@ -74,7 +75,8 @@ impl Default for TurnLimits {
 pub struct Turn<'a> {
     /// The servers.
     pub registry: &'a Registry,
-    /// What they offer.
+    /// What they offer at first; taken anew whenever a server says that a list
+    /// has changed.
     pub catalog: &'a Catalog,
     /// What may run.
     pub policy: &'a Policy,
@@ -123,6 +125,8 @@ struct State {
     calls: u64,
     /// How often each call was made, by tool and arguments.
     made: BTreeMap<(String, String), u32>,
+    /// Whether the model has been told that showing a request does not make it.
+    told_shown: bool,
 }
 
 /// What one answer of the model led to.
@@ -158,12 +162,20 @@ impl Turn<'_> {
             denied: 0,
             calls: 0,
             made: BTreeMap::new(),
+            told_shown: false,
         };
+        let mut renewed = None;
         for _ in 0..self.limits.rounds {
+            if let Some(catalog) =
+                self.registry.renewed(renewed.as_ref().unwrap_or(self.catalog)).await
+            {
+                renewed = Some(catalog);
+            }
+            let now = Turn { catalog: renewed.as_ref().unwrap_or(self.catalog), ..*self };
             let round = if xml {
-                self.xml_round(model, &mut state).await
+                now.xml_round(model, &mut state).await
             } else {
-                self.native_round(model, &mut state).await
+                now.native_round(model, &mut state).await
             };
             match round {
                 Ok(Round::Called) => {}

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{Counts, Step};
 use crate::metadata::packages;
-use crate::{Result, interop, licences, process, setup, tidy};
+use crate::{Result, interop, licences, process, setup, spec, tidy};
 
 /// Every step of `cargo xtask ci`.
 pub(super) const ALL: [Step; 10] = [
@@ -136,6 +136,9 @@ fn test() -> Result<Counts> {
     };
     let line = process::line(&command);
     let (status, output) = process::tee(&mut command)?;
+    if let Some(left_out) = spec::left_out() {
+        eprintln!("{left_out}");
+    }
     let counts =
         read(&output).ok_or_else(|| format!("`{line}` ended with {status} and no summary"))?;
     // A runner that fails without a failed test, as when a test does not compile, has failed once.

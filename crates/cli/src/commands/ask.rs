@@ -23,13 +23,21 @@ pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Fa
     let frontend = frontend(arguments.json, &ask.permission);
     let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
     let selection = setup::model(&setup, ask.model.clone()).await.map_err(Failure::usage)?;
-    let catalog = setup.registry.catalog().await;
+    let full = matches!(selection.choice, Choice::Model(_));
+    let catalog = match full {
+        true => setup.registry.full_catalog().await,
+        false => setup.registry.catalog().await,
+    };
     for error in &catalog.failed {
         frontend.event(&Event::Error {
             server: Some(error.server().to_owned()),
             message: error.message(),
         });
     }
+    let left = |server: &str, message| {
+        frontend.event(&Event::Error { server: Some(server.to_owned()), message });
+    };
+    let catalog = setup::settle(&setup.registry, catalog, full, left).await;
     let outcome = tokio::select! {
         outcome = answer(&setup, &catalog, &*frontend, ask, &selection, &question) => outcome,
         _ = tokio::signal::ctrl_c() => Err(Failure::failed("interrupted")),

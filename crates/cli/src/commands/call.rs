@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Call};
 use crate::exit::{Code, Failure};
 use crate::print;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use crate::values;
 use carrick::types::Tool;
 use carrick_host::permission::{self, Verdict, quoted, visible};
@@ -24,6 +24,16 @@ pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, 
 }
 
 async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
+    let held = setup.registry.held(&call.server).await?;
+    let held: Vec<_> = held.iter().filter(|held| held.name == call.tool).cloned().collect();
+    if !held.is_empty() && !setup::ask(&setup.registry, &call.server, &held).await? {
+        print::say(setup::difference(&call.server, &held));
+        let text = format!("{}/{} is held back", visible(&call.server), visible(&call.tool));
+        return Err(Failure::new(Code::Permission, text).hint(format!(
+            "`carrick trust --tools {}` approves what is shown above",
+            visible(&call.server)
+        )));
+    }
     let tools = setup.registry.tools(&call.server).await?;
     let tool = find(&tools, call)?;
     let json = values::arguments(&call.arguments, tool.input_schema.get())?;

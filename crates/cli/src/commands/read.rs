@@ -4,16 +4,30 @@ use crate::args::{Arguments, Read};
 use crate::exit::Failure;
 use crate::print;
 use crate::setup::Setup;
-use carrick::types::ReadResourceResult;
+use carrick::types::{ReadResourceResult, Resource, ResourceTemplate};
+use carrick_host::permission::{quoted, visible};
+use carrick_host::registry::ServerErrorKind;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-/// Reads one resource.
+/// Reads one resource, or lists those that there are.
 pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, Failure> {
     let setup = Setup::new(arguments, None)?;
-    let result = setup.registry.read(&read.server, &read.uri).await;
+    let Some(uri) = &read.uri else {
+        let listed = setup.registry.resources(&read.server).await;
+        setup.registry.close().await;
+        let (resources, templates) = listed?;
+        return list(arguments.json, &read.server, &resources, &templates);
+    };
+    let result = setup.registry.read(&read.server, uri).await;
     setup.registry.close().await;
-    let result = result?;
+    let result = result.map_err(|error| match error.kind() {
+        ServerErrorKind::Request { .. } => {
+            let hint = format!("`carrick read {}` lists its resources", visible(&read.server));
+            Failure::from(error).hint(hint)
+        }
+        _ => error.into(),
+    })?;
     if arguments.json {
         print::line(&String::from_utf8_lossy(result.as_bytes()))?;
         return Ok(ExitCode::SUCCESS);
@@ -31,11 +45,36 @@ pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
+fn list(
+    json: bool,
+    server: &str,
+    resources: &[Resource],
+    templates: &[ResourceTemplate],
+) -> Result<ExitCode, Failure> {
+    if json {
+        resources.iter().try_for_each(print::json)?;
+        templates.iter().try_for_each(print::json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let resources = resources.iter().map(|r| (&r.uri, &r.title, &r.name));
+    let templates = templates.iter().map(|t| (&t.uri_template, &t.title, &t.name));
+    let mut any = false;
+    for (address, title, name) in resources.chain(templates) {
+        any = true;
+        let title = title.as_ref().unwrap_or(name);
+        print::line(&format!("{}  {}", visible(address), visible(title)))?;
+    }
+    if !any {
+        print::say(format_args!("server {} lists no resource", quoted(server)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// As it is into a file or a pipe; made safe, and with its last line ended, on
 /// a terminal.
 fn write_text(text: &str) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() {
-        return print::foreign(text.strip_suffix('\n').unwrap_or(text));
+        return print::foreign(text);
     }
     print::bytes(text.as_bytes())
 }

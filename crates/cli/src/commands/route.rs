@@ -4,7 +4,7 @@ use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
 use crate::frontend::{frontend, observer};
 use crate::print;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use carrick::proto::xml::decode::Form;
 use carrick_host::dialect::{Ask, Dialect, Outcome, RouteItem, Status, fit, read, render};
 use carrick_host::registry::Catalog;
@@ -28,6 +28,10 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
         let server = Some(error.server().to_owned());
         frontend.event(&Event::Error { server, message: error.message() });
     }
+    let left = |server: &str, message| {
+        frontend.event(&Event::Error { server: Some(server.to_owned()), message });
+    };
+    let catalog = setup::settle(&setup.registry, catalog, false, left).await;
     let wanted = (1..).zip(&items).map(|(n, item)| wanted(n, item, &catalog)).collect();
     let calls = Calls {
         registry: &setup.registry,

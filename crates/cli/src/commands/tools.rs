@@ -3,7 +3,7 @@
 use crate::args::{Arguments, Tools};
 use crate::exit::{Code, Failure};
 use crate::print;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use carrick::types::Tool;
 use carrick_host::permission::visible;
 use serde::Serialize;
@@ -29,16 +29,21 @@ struct Line<'a> {
 pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode, Failure> {
     let setup = Setup::new(arguments, None)?;
     let registry = &setup.registry;
-    let mut failed = Vec::new();
-    let mut listed = Vec::new();
+    let (mut failed, mut listed, mut held) = (Vec::new(), Vec::new(), Vec::new());
     if tools.servers.is_empty() {
         let catalog = registry.catalog().await;
         failed = catalog.failed;
-        listed.extend(catalog.servers.into_iter().map(|s| (s.server, s.tools)));
+        for server in catalog.servers {
+            held.push((server.server.clone(), server.held));
+            listed.push((server.server, server.tools));
+        }
     } else {
         for name in &tools.servers {
             match registry.tools(name).await {
-                Ok(tools) => listed.push((name.clone(), tools)),
+                Ok(tools) => {
+                    listed.push((name.clone(), tools));
+                    held.push((name.clone(), registry.held(name).await?));
+                }
                 Err(error) => failed.push(error),
             }
         }
@@ -49,16 +54,23 @@ pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode
         }
     }
     registry.close().await;
-    if failed.is_empty() && listed.iter().all(|(_, tools)| tools.is_empty()) {
+    held.retain(|(_, held)| !held.is_empty());
+    if failed.is_empty() && held.is_empty() && listed.iter().all(|(_, tools)| tools.is_empty()) {
         print::say("no server offers a tool");
     }
     let mut code = ExitCode::SUCCESS;
+    for (server, held) in &held {
+        let remark = setup::remark(server, held);
+        let failure = Failure::new(Code::Permission, remark).server(server);
+        code = if arguments.json { failure.report_json() } else { failure.report() };
+    }
+    let failures = !failed.is_empty();
     for error in failed {
         let failure = Failure::from(error);
         code = if arguments.json { failure.report_json() } else { failure.report() };
     }
     // What was listed is not all there is.
-    if code != ExitCode::SUCCESS && !listed.is_empty() && tools.servers.is_empty() {
+    if failures && code != ExitCode::SUCCESS && !listed.is_empty() && tools.servers.is_empty() {
         code = Code::Unreachable.into();
     }
     Ok(code)

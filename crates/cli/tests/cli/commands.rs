@@ -113,13 +113,15 @@ fn read_prints_text_and_bytes_as_they_are() {
     let bytes = sandbox.write("raw.bin", [0u8, 1, 254, 255]);
     let uri = |path: &std::path::Path| format!("file://{}", path.canonicalize().unwrap().display());
     let run = sandbox.run(&["read", "files", &uri(&text)]).exits(0);
-    assert_eq!(run.stdout.trim_end(), "one\ntwo");
+    assert_eq!(run.stdout, "one\ntwo\n");
     let output = sandbox.command(&["read", "files", &uri(&bytes)]).output().unwrap();
     assert_eq!(output.stdout, [0u8, 1, 254, 255]);
     let run = sandbox.run(&["read", "files", &uri(&text), "--json"]).exits(0);
     let [result] = &run.json_lines()[..] else { panic!("{run}") };
     assert_eq!(result["contents"][0]["text"], "one\ntwo\n");
-    sandbox.run(&["read", "files", "file:///etc/hostname"]).exits(1).says(["\"files\""]);
+    let run = sandbox.run(&["read", "files", "file:///etc/hostname"]).exits(1);
+    run.says(["\"files\"", "`carrick read files` lists"]);
+    sandbox.run(&["read", "files"]).exits(0).prints([uri(&text).as_str()]);
     sandbox.run(&["read", "nobody", "file:///x"]).exits(2);
     let remote = json!({ "url": "http://127.0.0.1:1/mcp" });
     let sandbox = Sandbox::with_servers([("remote", remote)]);

@@ -10,6 +10,7 @@ mod config;
 mod faults;
 mod matched;
 mod output;
+mod pinned;
 #[cfg(target_os = "linux")]
 mod processes;
 mod route;

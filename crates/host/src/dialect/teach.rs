@@ -32,6 +32,19 @@ pub struct ServerSummary {
     pub instructions: String,
     /// Whether it has resources.
     pub has_resources: bool,
+    /// Some of them, where it has any.
+    pub resources: Vec<ResourceSummary>,
+}
+
+/// A resource or, with a template as address, many.
+#[derive(Clone, Debug)]
+pub struct ResourceSummary {
+    /// The address, or a template for addresses (RFC 6570).
+    pub uri: String,
+    /// The server's name for it; may be empty.
+    pub name: String,
+    /// The server's description of it; may be empty.
+    pub description: String,
 }
 
 const HOW_TO_CALL: &str = include_str!("teach/tools.md");
@@ -84,6 +97,12 @@ fn server(name: &str, summary: Option<&ServerSummary>, tools: &[&ToolSummary], o
         text("description", &tool.description, out);
         let schema = one_line(&tool.input_schema);
         out.push_str(&format!("<input_schema>{schema}</input_schema>\n</tool>\n"));
+    }
+    for resource in summary.into_iter().flat_map(|summary| &summary.resources) {
+        let (uri, name) = (escape(&resource.uri), escape(&resource.name));
+        out.push_str(&format!("<resource uri=\"{uri}\" name=\"{name}\">\n"));
+        text("description", &resource.description, out);
+        out.push_str("</resource>\n");
     }
     out.push_str("</server>\n");
 }

@@ -50,6 +50,21 @@ pub enum ModelErrorKind {
 }
 
 impl ModelError {
+    /// An error of a model that is not one of ours; `provider` names it.
+    #[must_use]
+    pub fn new(kind: ModelErrorKind, provider: &'static str, message: impl Into<String>) -> Self {
+        Self(Box::new(Failure {
+            kind,
+            provider,
+            host: String::new(),
+            status: None,
+            message: message.into(),
+            advice: "",
+            retry_after: None,
+            source: None,
+        }))
+    }
+
     /// Who is at fault.
     #[must_use]
     pub fn kind(&self) -> ModelErrorKind {
@@ -96,7 +111,11 @@ impl ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}): ", self.0.provider, self.0.host)?;
+        f.write_str(self.0.provider)?;
+        if !self.0.host.is_empty() {
+            write!(f, " ({})", self.0.host)?;
+        }
+        f.write_str(": ")?;
         f.write_str(match self.0.kind {
             ModelErrorKind::Auth => "access denied",
             ModelErrorKind::Quota => "no credit left",

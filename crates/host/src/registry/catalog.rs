@@ -1,6 +1,6 @@
 //! What all servers offer, as it stands.
 
-use super::ServerError;
+use super::{HeldTool, Offers, ServerError};
 use crate::model::names::{ToolNames, ToolRef, UnknownTool};
 use carrick::client::ServerDescription;
 use carrick::types::Tool;
@@ -12,14 +12,23 @@ pub struct ServerTools {
     pub server: String,
     /// What it said of itself.
     pub description: Option<ServerDescription>,
-    /// Its tools.
+    /// Its tools on offer.
     pub tools: Arc<Vec<Tool>>,
+    /// Its tools that are held back.
+    pub held: Arc<Vec<HeldTool>>,
+    /// Its first resources and prompts, in a full catalog.
+    pub offers: Arc<Offers>,
 }
 
 impl ServerTools {
     /// Whether the server offers resources.
     pub fn has_resources(&self) -> bool {
         self.description.as_ref().is_some_and(|said| said.capabilities.resources.is_some())
+    }
+
+    /// Whether the server offers prompts.
+    pub fn has_prompts(&self) -> bool {
+        self.description.as_ref().is_some_and(|said| said.capabilities.prompts.is_some())
     }
 }
 
@@ -28,21 +37,29 @@ impl ServerTools {
 pub struct Catalog {
     /// Those reached, by name.
     pub servers: Vec<ServerTools>,
-    /// Those not reached.
+    /// Those not reached, and lists of the others that could not be had.
     pub failed: Vec<ServerError>,
     /// The names that models see.
     pub names: ToolNames,
+    /// Whether resources and prompts were asked for too.
+    pub(super) is_full: bool,
 }
 
 /// Names of the host's own tools, which no server's tool may take.
 pub(crate) const OWN_TOOLS: &[&str] = &["read_resource", "get_prompt"];
 
 impl Catalog {
-    pub(super) fn new(listed: Vec<Result<ServerTools, ServerError>>) -> Self {
+    pub(super) fn new(
+        listed: Vec<Result<(ServerTools, Option<ServerError>), ServerError>>,
+        is_full: bool,
+    ) -> Self {
         let (mut servers, mut failed) = (Vec::new(), Vec::new());
         for listed in listed {
             match listed {
-                Ok(tools) => servers.push(tools),
+                Ok((tools, error)) => {
+                    servers.push(tools);
+                    failed.extend(error);
+                }
                 Err(error) => failed.push(error),
             }
         }
@@ -53,7 +70,7 @@ impl Catalog {
                 .map(|tool| ToolRef { server: listed.server.clone(), tool: tool.name.clone() })
         });
         let names = ToolNames::new(refs, OWN_TOOLS);
-        Self { servers, failed, names }
+        Self { servers, failed, names, is_full }
     }
 
     /// Every tool with its server's name.
@@ -73,11 +90,9 @@ impl Catalog {
     /// # Errors
     /// When none or several fit; the text says which are near.
     pub fn resolve(&self, server: Option<&str>, tool: &str) -> Result<&ToolRef, UnknownTool> {
-        let Some(server) = server else { return self.names.resolve(tool) };
-        let exact = ToolRef { server: server.trim().into(), tool: tool.trim().into() };
-        if let Some((found, _)) = self.names.iter().find(|(known, _)| **known == exact) {
-            return Ok(found);
+        match server {
+            Some(server) => self.names.resolve_pair(server, tool),
+            None => self.names.resolve(tool),
         }
-        self.names.resolve(&exact.to_string())
     }
 }

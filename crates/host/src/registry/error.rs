@@ -1,6 +1,8 @@
 //! Why a server cannot be used, always with its name.
 
+use super::held::{HeldTool, Hold};
 use crate::config::ConfigError;
+use crate::permission::quoted;
 use carrick::client::ClientError;
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +33,12 @@ pub enum ServerErrorKind {
     Builtin(String),
     /// It could not be started or reached.
     Connect(Arc<ClientError>),
+    /// The tool is held back until a person agrees to what it says.
+    Held(HeldTool),
+    /// What was agreed to of its tools cannot be read or written.
+    Pins(String),
+    /// The host is closing its connections.
+    Closed,
     /// It was reached, and then a request failed.
     Request {
         /// How.
@@ -57,7 +65,10 @@ impl ServerError {
 
     /// Whether the server could not be reached at all.
     pub fn is_unreachable(&self) -> bool {
-        !matches!(self.kind, ServerErrorKind::Request { .. })
+        !matches!(
+            self.kind,
+            ServerErrorKind::Request { .. } | ServerErrorKind::Held(_) | ServerErrorKind::Pins(_)
+        )
     }
 
     /// What went wrong, without the server's name.
@@ -76,6 +87,17 @@ impl ServerError {
             ServerErrorKind::Config(error) => error.without_server().to_string(),
             ServerErrorKind::Builtin(error) => error.clone(),
             ServerErrorKind::Connect(error) => format!("cannot connect: {error}"),
+            ServerErrorKind::Held(held) => {
+                let name = quoted(&held.name);
+                let what = match held.hold {
+                    Hold::New => "is new since the server's tools were agreed to",
+                    Hold::Changed => "says something else than what was agreed to",
+                    Hold::Unreadable => "has a definition that cannot be compared",
+                };
+                format!("its tool {name} is held back: it {what}\n  {}", held.lines.join("\n  "))
+            }
+            ServerErrorKind::Pins(error) => error.clone(),
+            ServerErrorKind::Closed => "the connections are being closed".into(),
             ServerErrorKind::Request { error, stderr: None } => error.to_string(),
             ServerErrorKind::Request { error, stderr: Some(tail) } => {
                 format!("{error}; the end of its stderr:\n{tail}")

@@ -15,6 +15,7 @@ use std::sync::PoisonError;
 
 /// What a call is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Target {
     /// A tool.
     Tool(ToolRef),
@@ -25,6 +26,13 @@ pub enum Target {
         /// The address.
         uri: String,
     },
+    /// A prompt of a server; the arguments of the call are the prompt's.
+    Prompt {
+        /// The server.
+        server: String,
+        /// The prompt.
+        name: String,
+    },
 }
 
 impl std::fmt::Display for Target {
@@ -32,6 +40,7 @@ impl std::fmt::Display for Target {
         match self {
             Self::Tool(tool) => tool.fmt(f),
             Self::Resource { server, uri } => write!(f, "{server}: {uri}"),
+            Self::Prompt { server, name } => write!(f, "{server}: prompt {name}"),
         }
     }
 }
@@ -111,6 +120,14 @@ impl Calls<'_> {
                 let arguments = serde_json::json!({ "uri": uri }).to_string();
                 (server.as_str(), "resources/read", arguments)
             }
+            Target::Prompt { server, name } => {
+                let arguments = format!(
+                    "{{\"name\":{},\"arguments\":{}}}",
+                    serde_json::Value::from(name.as_str()),
+                    wanted.arguments.get()
+                );
+                (server.as_str(), "prompts/get", arguments)
+            }
         };
         self.frontend.event(&Event::Call {
             id: wanted.id.clone(),
@@ -169,10 +186,14 @@ impl Calls<'_> {
                 self.with_progress(&id, &tool.server, &tool.tool, arguments).await
             }
             Target::Resource { server, uri } => self.registry.read(server, uri).await,
+            Target::Prompt { server, name } => {
+                self.registry.prompt(server, name, arguments.get().as_bytes()).await
+            }
         };
         let done = match (result, target) {
             (Ok(json), Target::Tool(_)) => received(id, Received::of_call(json.as_bytes())),
             (Ok(json), Target::Resource { .. }) => received(id, Received::of_read(json.as_bytes())),
+            (Ok(json), Target::Prompt { .. }) => received(id, Received::of_prompt(json.as_bytes())),
             (Err(error), _) => {
                 self.frontend.event(&Event::Error {
                     server: Some(error.server().into()),

@@ -62,6 +62,30 @@ impl Received {
         Ok(Self { is_error: false, content, structured_content: None })
     }
 
+    /// A rendered prompt: each message with whose it is in front.
+    ///
+    /// # Errors
+    /// When `json` is no answer to `prompts/get`.
+    pub fn of_prompt(json: &[u8]) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Body {
+            messages: Vec<Message>,
+        }
+        #[derive(Deserialize)]
+        struct Message {
+            role: String,
+            content: Box<RawValue>,
+        }
+        let body: Body = serde_json::from_slice(json)?;
+        let mut content = Vec::new();
+        for message in body.messages {
+            let who = serde_json::json!({ "type": "text", "text": format!("{}:", message.role) });
+            content.push(serde_json::value::to_raw_value(&who)?);
+            content.push(message.content);
+        }
+        Ok(Self { is_error: false, content, structured_content: None })
+    }
+
     /// A failure on this side of the server, said in words for the model.
     pub fn failure(text: &str) -> Self {
         let block = serde_json::json!({ "type": "text", "text": text });
@@ -84,23 +108,62 @@ impl Received {
         self.content.iter().map(|raw| piece(raw)).collect()
     }
 
-    /// What a model with native calls is shown: at most `limit` bytes of text.
+    /// What a model with native calls is shown: at most `limit` bytes of text,
+    /// and some pictures.
     pub(super) fn parts(&self, limit: usize) -> Vec<ResultPart> {
-        let mut parts: Vec<ResultPart> = Vec::new();
-        for content in self.pieces() {
-            parts.push(match content {
-                Content::Image { mime, base64 } => ResultPart::Image(Image { mime, base64 }),
-                other => ResultPart::Text(bounded(other.to_text(), limit)),
-            });
+        let mut pieces = self.pieces();
+        if let (true, Some(json)) = (pieces.is_empty(), &self.structured_content) {
+            pieces.push(Content::Text(json.get().to_owned()));
         }
-        if let (true, Some(json)) = (parts.is_empty(), &self.structured_content) {
-            parts.push(ResultPart::Text(bounded(json.get().to_owned(), limit)));
+        if pieces.is_empty() {
+            pieces.push(Content::Text("(the tool gave no content)".into()));
         }
-        if parts.is_empty() {
-            parts.push(ResultPart::Text("(the tool gave no content)".into()));
-        }
-        parts
+        let part = |content| match content {
+            Content::Image { mime, base64 } => ResultPart::Image(Image { mime, base64 }),
+            other => ResultPart::Text(other.to_text()),
+        };
+        within(pieces, limit).into_iter().map(part).collect()
     }
+}
+
+/// Pictures of one result that a model is shown.
+const PICTURES: usize = 20;
+
+/// Bytes of base64 of the pictures of one result that a model is shown.
+const PICTURE_BYTES: usize = 20 << 20;
+
+/// The pieces of one result that fit into `limit` bytes of text in all, the
+/// last of them cut, and a note of how many there are besides.
+pub(super) fn within(pieces: Vec<Content>, limit: usize) -> Vec<Content> {
+    let (mut text_left, mut pictures_left, mut bytes_left) = (limit, PICTURES, PICTURE_BYTES);
+    let (mut shown, mut left_out) = (Vec::new(), 0);
+    for piece in pieces {
+        match piece {
+            Content::Image { mime, base64 } => {
+                if pictures_left == 0 || base64.len() > bytes_left {
+                    left_out += 1;
+                    continue;
+                }
+                pictures_left -= 1;
+                bytes_left -= base64.len();
+                shown.push(Content::Image { mime, base64 });
+            }
+            _ if text_left == 0 => left_out += 1,
+            other => {
+                let text = other.to_text();
+                let size = text.len();
+                shown.push(match other {
+                    fitting if size <= text_left => fitting,
+                    _ => Content::Text(bounded(text, text_left)),
+                });
+                text_left = text_left.saturating_sub(size);
+            }
+        }
+    }
+    if left_out > 0 {
+        shown.push(Content::Text(format!("[{left_out} more parts are left out]")));
+    }
+    shown
 }
 
 impl Content {

@@ -1,13 +1,12 @@
 //! A round with a model that calls tools natively.
 
 use super::calls::Target;
-use super::{Done, Event, Round, State, Turn, TurnError, Wanted, prompt};
+use super::{Done, Event, Round, State, Turn, TurnError, Wanted, own, prompt};
 use crate::model::names::ToolRef;
 use crate::model::{
     Block, BrokenCall, Event as Said, Model, Request, Role, StopReason, ToolCall, ToolSpec,
 };
 use futures_util::StreamExt;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -78,7 +77,7 @@ impl Turn<'_> {
         Ok(heard)
     }
 
-    /// The tools on offer, and the host's own for resources.
+    /// The tools on offer, and the host's own.
     fn specs(&self) -> Vec<ToolSpec> {
         let mut specs: Vec<ToolSpec> = self
             .catalog
@@ -92,34 +91,8 @@ impl Turn<'_> {
                 })
             })
             .collect();
-        specs.extend(self.read_resource());
+        specs.extend(own::specs(self.catalog));
         specs
-    }
-
-    fn read_resource(&self) -> Option<ToolSpec> {
-        let with: Vec<&str> = self
-            .catalog
-            .servers
-            .iter()
-            .filter(|server| server.has_resources())
-            .map(|server| server.server.as_str())
-            .collect();
-        if with.is_empty() {
-            return None;
-        }
-        let schema = serde_json::json!({
-            "type": "object",
-            "properties": {
-                "server": { "type": "string", "enum": with },
-                "uri": { "type": "string", "description": "The resource's address" },
-            },
-            "required": ["server", "uri"],
-        });
-        Some(ToolSpec {
-            name: "read_resource".into(),
-            description: "Reads a resource of a server by its address (URI).".into(),
-            input_schema: serde_json::value::to_raw_value(&schema).ok()?,
-        })
     }
 
     fn wanted(&self, call: &Result<ToolCall, BrokenCall>) -> Wanted {
@@ -128,25 +101,15 @@ impl Turn<'_> {
                 let ToolCall { id, arguments, .. } = whole(broken);
                 Wanted { id, target: Err(format!("not run: {}", broken.problem)), arguments }
             }
-            Ok(call) => Wanted {
+            Ok(call) => own::wanted(call).unwrap_or_else(|| Wanted {
                 id: call.id.clone(),
                 target: self.target(call),
                 arguments: call.arguments.clone(),
-            },
+            }),
         }
     }
 
     fn target(&self, call: &ToolCall) -> Result<Target, String> {
-        #[derive(Deserialize)]
-        struct Read {
-            server: String,
-            uri: String,
-        }
-        if call.name == "read_resource" {
-            return serde_json::from_str(call.arguments.get())
-                .map(|Read { server, uri }| Target::Resource { server, uri })
-                .map_err(|error| format!("not run: {error}"));
-        }
         match self.catalog.resolve(None, &call.name) {
             Ok(tool) => Ok(Target::Tool(tool.clone())),
             Err(unknown) => Err(format!("not run: {unknown}")),

@@ -12,12 +12,22 @@ fn tool(server: &str, name: &str, description: &str) -> ToolSummary {
 }
 
 fn summary(name: &str, instructions: &str, has_resources: bool) -> ServerSummary {
-    ServerSummary { name: name.to_owned(), instructions: instructions.to_owned(), has_resources }
+    ServerSummary {
+        name: name.to_owned(),
+        instructions: instructions.to_owned(),
+        has_resources,
+        resources: Vec::new(),
+    }
 }
 
 #[test]
 fn everything_is_listed_under_its_server() {
-    let servers = [summary("docs", "Be <b>brief</b>.", true), summary("rows", "", true)];
+    let mut servers = [summary("docs", "Be <b>brief</b>.", true), summary("rows", "", true)];
+    servers[1].resources.push(ResourceSummary {
+        uri: "rows://{n}?a&b".to_owned(),
+        name: "a \"row\"".to_owned(),
+        description: "One </resource>.".to_owned(),
+    });
     let tools =
         [tool("db", "query", "Asks."), tool("docs", "write", ""), tool("docs", "写", "写文件")];
     let text = teach(&servers, &tools);
@@ -29,7 +39,9 @@ fn everything_is_listed_under_its_server() {
             "\n<server name=\"docs\" resources=\"yes\">\n<instructions>\nBe <b>brief</b>.\n</instructions>\n\
              <tool name=\"write\">\n{schema}\n</tool>\n\
              <tool name=\"写\">\n<description>\n写文件\n</description>\n{schema}\n</tool>\n</server>\n\
-             \n<server name=\"rows\" resources=\"yes\">\n</server>\n\
+             \n<server name=\"rows\" resources=\"yes\">\n\
+             <resource uri=\"rows://{{n}}?a&amp;b\" name=\"a &quot;row&quot;\">\n\
+             <description>\nOne &lt;/resource>.\n</description>\n</resource>\n</server>\n\
              \n<server name=\"db\">\n<tool name=\"query\">\n<description>\nAsks.\n</description>\n{schema}\n</tool>\n\
              </server>\n"
         )

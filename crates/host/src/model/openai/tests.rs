@@ -24,21 +24,14 @@ fn calls(list: &[Value]) -> String {
     deltas(&list, "tool_calls")
 }
 
-fn f(arguments: Value) -> Value {
-    json!({"name": "f", "arguments": arguments})
-}
-
-fn g(arguments: Value) -> Value {
-    json!({"name": "g", "arguments": arguments})
-}
-
-fn rest(arguments: &str) -> Value {
-    json!({"arguments": arguments})
-}
-
 #[test]
-fn a_call_is_put_together_however_servers_cut_it() {
-    let cases: &[(&str, Vec<Value>)] = &[
+fn calls_are_put_together_however_servers_cut_them() {
+    let one = "call a f {\"x\":1}\nstop ToolUse";
+    let both = "call a f {\"x\":1}\ncall b g {\"y\":2}\nstop ToolUse";
+    let f = |arguments: Value| json!({"name": "f", "arguments": arguments});
+    let g = |arguments: Value| json!({"name": "g", "arguments": arguments});
+    let rest = |arguments: &str| json!({"arguments": arguments});
+    let cases: &[(&str, Vec<Value>, &str)] = &[
         (
             "as OpenAI does",
             vec![
@@ -46,55 +39,8 @@ fn a_call_is_put_together_however_servers_cut_it() {
                 json!({"index": 0, "function": rest("{\"x\"")}),
                 json!({"index": 0, "function": rest(":1}")}),
             ],
+            one,
         ),
-        (
-            "an object for a string",
-            vec![json!({"index": 0, "id": "a", "function": f(json!({"x": 1}))})],
-        ),
-        (
-            "name and id repeated",
-            vec![
-                json!({"index": 0, "id": "a", "function": f("{\"x\"".into())}),
-                json!({"index": 0, "id": "a", "function": f(":1}".into())}),
-            ],
-        ),
-        (
-            "name repeated without number or id",
-            vec![
-                json!({"id": "a", "function": f("{\"x\"".into())}),
-                json!({"function": f(":1}".into())}),
-            ],
-        ),
-        (
-            "arguments sent again whole",
-            vec![
-                json!({"index": 0, "id": "a", "function": f("{\"x\":1}".into())}),
-                json!({"index": 0, "id": "a", "function": f("{\"x\":1}".into())}),
-            ],
-        ),
-        (
-            "the id later",
-            vec![
-                json!({"index": 0, "function": f("{\"x\"".into())}),
-                json!({"index": 0, "id": "a", "function": rest(":1}")}),
-            ],
-        ),
-        (
-            "nulls",
-            vec![
-                json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": null}}),
-                json!({"index": 0, "id": null, "function": {"name": null, "arguments": "{\"x\":1}"}}),
-            ],
-        ),
-    ];
-    for (what, list) in cases {
-        assert_eq!(calls(list), "call a f {\"x\":1}\nstop ToolUse", "{what}");
-    }
-}
-
-#[test]
-fn two_calls_are_kept_apart_however_servers_mark_them() {
-    let cases: &[(&str, Vec<Value>)] = &[
         (
             "interleaved by number",
             vec![
@@ -103,6 +49,7 @@ fn two_calls_are_kept_apart_however_servers_mark_them() {
                 json!({"index": 0, "function": rest(":1}")}),
                 json!({"index": 1, "function": rest(":2}")}),
             ],
+            both,
         ),
         (
             "whole, all numbered 0",
@@ -110,6 +57,7 @@ fn two_calls_are_kept_apart_however_servers_mark_them() {
                 json!({"index": 0, "id": "a", "function": f("{\"x\":1}".into())}),
                 json!({"index": 0, "id": "b", "function": g("{\"y\":2}".into())}),
             ],
+            both,
         ),
         (
             "no numbers",
@@ -118,6 +66,7 @@ fn two_calls_are_kept_apart_however_servers_mark_them() {
                 json!({"function": rest(":1}")}),
                 json!({"id": "b", "function": g("{\"y\":2}".into())}),
             ],
+            both,
         ),
         (
             "interleaved by id",
@@ -127,12 +76,58 @@ fn two_calls_are_kept_apart_however_servers_mark_them() {
                 json!({"id": "a", "function": rest(":1}")}),
                 json!({"id": "b", "function": rest(":2}")}),
             ],
+            both,
+        ),
+        (
+            "an object for a string",
+            vec![json!({"index": 0, "id": "a", "function": f(json!({"x": 1}))})],
+            one,
+        ),
+        (
+            "name and id repeated",
+            vec![
+                json!({"index": 0, "id": "a", "function": f("{\"x\"".into())}),
+                json!({"index": 0, "id": "a", "function": f(":1}".into())}),
+            ],
+            one,
+        ),
+        (
+            "name repeated without number or id",
+            vec![
+                json!({"id": "a", "function": f("{\"x\"".into())}),
+                json!({"function": f(":1}".into())}),
+            ],
+            one,
+        ),
+        (
+            "arguments sent again whole",
+            vec![
+                json!({"index": 0, "id": "a", "function": f("{\"x\":1}".into())}),
+                json!({"index": 0, "id": "a", "function": f("{\"x\":1}".into())}),
+            ],
+            one,
+        ),
+        (
+            "the id later",
+            vec![
+                json!({"index": 0, "function": f("{\"x\"".into())}),
+                json!({"index": 0, "id": "a", "function": rest(":1}")}),
+            ],
+            one,
         ),
     ];
-    for (what, list) in cases {
-        let both = "call a f {\"x\":1}\ncall b g {\"y\":2}\nstop ToolUse";
-        assert_eq!(calls(list), both, "{what}");
+    for (what, list, expected) in cases {
+        assert_eq!(calls(list), *expected, "{what}");
     }
+}
+
+#[test]
+fn nulls_in_pieces_of_calls_count_as_absent() {
+    let list = [
+        json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": null}}),
+        json!({"index": 0, "id": null, "function": {"name": null, "arguments": "{\"x\":1}"}}),
+    ];
+    assert_eq!(calls(&list), "call a f {\"x\":1}\nstop ToolUse");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::drive::{caught, run};
-use crate::server::{Dispatch, Outbox, Server};
+use crate::server::{Asks, Dispatch, Outbox, Server};
 
 use super::mailbox::Outgoing;
 use super::signals::Signals;
@@ -36,6 +36,7 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     outbox: Arc<dyn Outbox>,
+    asks: Asks,
     running: JoinSet<(CallKey, Outcome)>,
     handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
     max_calls: usize,
@@ -49,7 +50,8 @@ impl Conversation {
         let outbox = Arc::clone(&signals) as Arc<dyn Outbox>;
         let peer = ServerPeer::new(server.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        Self { server, peer, signals, outbox, running, handles, max_calls }
+        let asks = Asks::default();
+        Self { server, peer, signals, outbox, asks, running, handles, max_calls }
     }
 
     /// Takes a frame from the client.
@@ -73,19 +75,19 @@ impl Conversation {
             if let Some(said) = self.outputs() {
                 return Poll::Ready(said);
             }
-            if self.signals.drain(&mut self.peer, Some(cx.waker())) {
+            if self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
                 continue;
             }
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, None);
+                    self.signals.drain(&mut self.peer, &mut self.asks, None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
-                    if !self.signals.drain(&mut self.peer, Some(cx.waker())) {
+                    if !self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
                         return Poll::Pending;
                     }
                 }
@@ -97,10 +99,11 @@ impl Conversation {
     fn outputs(&mut self) -> Option<Said> {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                ServerOutput::Send { lane, bytes, last, error } => {
-                    let message = Outgoing { bytes: Bytes::from(bytes), last, error };
+                ServerOutput::Send { lane, bytes, sent, error } => {
+                    let message = Outgoing { bytes: Bytes::from(bytes), sent, error };
                     return Some(Said::Message(lane, message));
                 }
+                ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
                     if let Some((lane, handle)) = self.handles.remove(&key) {
@@ -126,7 +129,7 @@ impl Conversation {
         }
         match run(&self.server, call, &self.outbox) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, None);
+                self.signals.drain(&mut self.peer, &mut self.asks, None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {

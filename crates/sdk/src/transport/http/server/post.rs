@@ -157,7 +157,7 @@ impl Endpoint {
         conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
         if let Some(Said::Message(_, message)) = &first
-            && message.last
+            && message.is_last()
         {
             return whole(message, |code| error_status(code, true, complete));
         }
@@ -249,7 +249,7 @@ impl Endpoint {
         }
         let first = self.soon(async { reader.next().await }).await;
         match &first {
-            Some(Some((_, message))) if message.last => {
+            Some(Some((_, message))) if message.is_last() => {
                 session.lanes.forget(stream);
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }

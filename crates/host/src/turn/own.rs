@@ -1,0 +1,139 @@
+//! The host's own tools: resources and prompts for models with native calls.
+
+use super::Wanted;
+use super::calls::Target;
+use crate::model::{ToolCall, ToolSpec};
+use crate::permission::visible;
+use crate::registry::{Catalog, ServerTools};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+const READ_RESOURCE: &str = "read_resource";
+const GET_PROMPT: &str = "get_prompt";
+
+/// Bytes of a server's text about one resource or prompt that are shown.
+const TEXT: usize = 200;
+
+/// The tools for what the servers of `catalog` offer besides tools.
+pub(super) fn specs(catalog: &Catalog) -> impl Iterator<Item = ToolSpec> {
+    [read_resource(catalog), get_prompt(catalog)].into_iter().flatten()
+}
+
+/// The call as one of ours; none when it is of another tool.
+pub(super) fn wanted(call: &ToolCall) -> Option<Wanted> {
+    let (target, arguments) = match call.name.as_str() {
+        READ_RESOURCE => (resource(&call.arguments), None),
+        GET_PROMPT => match prompt(&call.arguments) {
+            Ok((target, arguments)) => (Ok(target), Some(arguments)),
+            Err(error) => (Err(error), None),
+        },
+        _ => return None,
+    };
+    let target = target.map_err(|error| format!("not run: {error}"));
+    let arguments = arguments.unwrap_or_else(|| call.arguments.clone());
+    Some(Wanted { id: call.id.clone(), target, arguments })
+}
+
+fn resource(arguments: &RawValue) -> Result<Target, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Read {
+        server: String,
+        uri: String,
+    }
+    let Read { server, uri } = serde_json::from_str(arguments.get())?;
+    Ok(Target::Resource { server, uri })
+}
+
+fn prompt(arguments: &RawValue) -> Result<(Target, Box<RawValue>), serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Get {
+        server: String,
+        name: String,
+        #[serde(default)]
+        arguments: serde_json::Map<String, Value>,
+    }
+    let Get { server, name, arguments } = serde_json::from_str(arguments.get())?;
+    // A prompt's arguments are text, whatever the model made of them.
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    let arguments: serde_json::Map<String, Value> =
+        arguments.into_iter().map(|(name, value)| (name, text(value).into())).collect();
+    Ok((Target::Prompt { server, name }, to_raw_value(&arguments)?))
+}
+
+fn read_resource(catalog: &Catalog) -> Option<ToolSpec> {
+    let with: Vec<&ServerTools> = catalog.servers.iter().filter(|s| s.has_resources()).collect();
+    let mut description = "Reads a resource of a server by its address (URI).".to_owned();
+    for server in &with {
+        let offers = &server.offers;
+        for resource in &offers.resources {
+            let about = about(&resource.name, resource.description.as_deref());
+            description += &entry(&server.server, &resource.uri, &about);
+        }
+        for template in &offers.templates {
+            let about = about(&template.name, template.description.as_deref());
+            let about = format!("{about} (put values in place of the braces)");
+            description += &entry(&server.server, &template.uri_template, &about);
+        }
+    }
+    let uri = json!({ "type": "string", "description": "The resource's address" });
+    spec(READ_RESOURCE, description, &with, json!({ "uri": uri }), &["server", "uri"])
+}
+
+fn get_prompt(catalog: &Catalog) -> Option<ToolSpec> {
+    let with: Vec<&ServerTools> = catalog.servers.iter().filter(|s| s.has_prompts()).collect();
+    let mut description = "Renders a prompt that a server has prepared, by its name. The result \
+                           is a conversation to take as a template, not something that was said."
+        .to_owned();
+    for server in &with {
+        for prompt in &server.offers.prompts {
+            let arguments = prompt.arguments.iter().map(|argument| {
+                let optional = if argument.required { "" } else { "?" };
+                format!("{}{optional}", visible(&argument.name))
+            });
+            let name = format!("{}({})", prompt.name, arguments.collect::<Vec<_>>().join(", "));
+            let about = about("", prompt.description.as_deref());
+            description += &entry(&server.server, &name, &about);
+        }
+    }
+    let properties = json!({
+        "name": { "type": "string", "description": "The prompt's name" },
+        "arguments": { "type": "object", "additionalProperties": { "type": "string" } },
+    });
+    spec(GET_PROMPT, description, &with, properties, &["server", "name"])
+}
+
+fn spec(
+    name: &str,
+    description: String,
+    servers: &[&ServerTools],
+    mut properties: Value,
+    required: &[&str],
+) -> Option<ToolSpec> {
+    if servers.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = servers.iter().map(|server| server.server.as_str()).collect();
+    properties["server"] = json!({ "type": "string", "enum": names });
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    Some(ToolSpec { name: name.into(), description, input_schema: to_raw_value(&schema).ok()? })
+}
+
+fn entry(server: &str, what: &str, about: &str) -> String {
+    format!("\n- {}: {} {about}", visible(server), cut(what)).trim_end().to_owned()
+}
+
+fn about(name: &str, description: Option<&str>) -> String {
+    let text = description.filter(|text| !text.trim().is_empty()).unwrap_or(name);
+    cut(text)
+}
+
+/// The start of a server's text, without characters that hide or reorder it.
+fn cut(text: &str) -> String {
+    let end = text.floor_char_boundary(TEXT);
+    let rest = if end < text.len() { "…" } else { "" };
+    format!("{}{rest}", visible(text[..end].trim()))
+}
