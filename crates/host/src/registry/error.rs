@@ -34,7 +34,7 @@ pub enum ServerErrorKind {
     /// It could not be started or reached.
     Connect(Arc<ClientError>),
     /// The tool is held back until a person agrees to what it says.
-    Held(HeldTool),
+    Held(Box<HeldTool>),
     /// What was agreed to of its tools cannot be read or written.
     Pins(String),
     /// The host is closing its connections.
