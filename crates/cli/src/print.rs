@@ -28,9 +28,10 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Prints text that a server or a model wrote: as it is into a file or a pipe,
-/// with control characters made visible on a terminal.
+/// Prints text that a server or a model wrote, and ends its last line: as it is
+/// into a file or a pipe, with control characters made visible on a terminal.
 pub(crate) fn foreign(text: &str) -> Result<(), Failure> {
+    let text = text.strip_suffix('\n').unwrap_or(text);
     if io::stdout().is_terminal() { line(&shown(text)) } else { line(text) }
 }
 

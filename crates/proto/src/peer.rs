@@ -11,10 +11,10 @@ mod server;
 mod tests;
 
 pub use client::{
-    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head, LaneEnd,
-    ServerDescription,
+    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head,
+    InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
-pub use server::{Call, CallKey, Identity, Outcome, ServerOutput, ServerPeer};
+pub use server::{AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer};
 
 /// The start of some text, for a log or an error.
 fn brief(text: &[u8]) -> alloc::string::String {

@@ -4,6 +4,7 @@ mod call;
 mod child;
 mod drive;
 mod error;
+mod handlers;
 mod lists;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ pub use carrick_proto::peer::{
     CallError, CallOptions, Changed, ClientConfig, Era, LaneEnd, ServerDescription,
 };
 pub use error::ClientError;
+pub use handlers::Handlers;
 
 use crate::transport::Transport;
 use crate::transport::child::Process;
@@ -43,6 +45,28 @@ pub enum ClientEvent {
 /// Hears of [`ClientEvent`]s. It must return at once.
 pub type EventHandler = Arc<dyn Fn(ClientEvent) + Send + Sync>;
 
+/// What a connection calls on this side.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Hooks {
+    /// Hears what the server says outside of answers.
+    pub events: Option<EventHandler>,
+    /// Answers what the server asks.
+    pub handlers: Handlers,
+}
+
+impl From<Option<EventHandler>> for Hooks {
+    fn from(events: Option<EventHandler>) -> Self {
+        Self { events, handlers: Handlers::new() }
+    }
+}
+
+impl From<Handlers> for Hooks {
+    fn from(handlers: Handlers) -> Self {
+        Self { events: None, handlers }
+    }
+}
+
 /// A connection to a server. Cheap to clone; the connection closes when the
 /// last clone is dropped.
 #[derive(Clone)]
@@ -50,6 +74,7 @@ pub struct Client {
     commands: mpsc::UnboundedSender<Command>,
     server: Arc<ServerDescription>,
     options: CallOptions,
+    handlers: Handlers,
     process: Option<Arc<Process>>,
 }
 
@@ -61,12 +86,15 @@ impl Client {
     /// When the server cannot be reached or speaks no revision that we do.
     pub async fn connect(
         transport: impl Transport + 'static,
-        config: ClientConfig,
-        events: Option<EventHandler>,
+        mut config: ClientConfig,
+        hooks: impl Into<Hooks>,
     ) -> Result<Self, ClientError> {
+        let hooks = hooks.into();
+        let handlers = hooks.handlers.clone();
+        config.capabilities = handlers.capabilities();
         let (commands, received) = mpsc::unbounded_channel();
         let (ready, opened) = oneshot::channel();
-        tokio::spawn(drive::drive(transport, config, events, received, ready));
+        tokio::spawn(drive::drive(transport, config, hooks, received, ready));
         let server = match opened.await {
             Ok(Ok(server)) => server,
             Ok(Err(error)) => return Err(error.into()),
@@ -76,6 +104,7 @@ impl Client {
             commands,
             server: Arc::new(server),
             options: CallOptions::default(),
+            handlers,
             process: None,
         })
     }
@@ -183,7 +212,7 @@ impl Client {
         name: Option<&str>,
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ClientError> {
-        call::call(&self.commands, self.options, method, params, name, progress).await
+        call::call(self, method, params, name, progress).await
     }
 
     /// Closes the connection in good order.

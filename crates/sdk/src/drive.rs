@@ -9,7 +9,7 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Dispatch, Outbox, Server};
+use crate::server::{Asks, Dispatch, Outbox, Server};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits};
@@ -93,6 +93,7 @@ pub async fn serve_with<T: Transport>(
         waiting: Waiting::default(),
         outbox,
         inbox,
+        asks: Asks::default(),
         stalled: false,
         stage: Stage::Open,
     };
@@ -110,6 +111,7 @@ struct Driver<T> {
     waiting: Waiting,
     outbox: Arc<outbox::Sender>,
     inbox: Inbox,
+    asks: Asks,
     /// Whether reading has stopped for a client that does not read.
     stalled: bool,
     stage: Stage,
@@ -232,6 +234,7 @@ impl<T: Transport> Driver<T> {
             Note::Log { key, level, logger, data } => {
                 self.peer.log(key, level, logger.as_deref(), &data);
             }
+            Note::Ask { key, question } => self.asks.ask(&mut self.peer, key, question),
         }
     }
 
@@ -242,6 +245,7 @@ impl<T: Transport> Driver<T> {
                 ServerOutput::Send { lane, bytes, .. } => {
                     self.transport.send(Outgoing::from_server(lane, bytes));
                 }
+                ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
                 ServerOutput::Ignored(what) => tracing::debug!(what, "ignored"),

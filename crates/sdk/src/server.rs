@@ -1,5 +1,6 @@
 //! Servers, written as functions.
 
+mod ask;
 mod context;
 mod dispatch;
 mod error;
@@ -12,6 +13,7 @@ mod schema;
 mod tests;
 mod tool;
 
+pub use ask::{AskError, Asks, Question, StateKeys};
 pub use context::{Context, Outbox};
 pub use dispatch::Dispatch;
 pub use error::ToolError;
@@ -45,6 +47,7 @@ struct Inner {
     tools_list: Vec<u8>,
     resources: Option<Arc<dyn ResourceSource>>,
     state: States,
+    keys: Arc<StateKeys>,
 }
 
 type States = BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>;
@@ -58,6 +61,7 @@ impl Server {
             tools: BTreeMap::new(),
             resources: None,
             state: States::new(),
+            keys: None,
         }
     }
 
@@ -84,6 +88,7 @@ pub struct ServerBuilder {
     tools: BTreeMap<String, Tool>,
     resources: Option<Arc<dyn ResourceSource>>,
     state: States,
+    keys: Option<StateKeys>,
 }
 
 impl ServerBuilder {
@@ -121,6 +126,15 @@ impl ServerBuilder {
         self
     }
 
+    /// Seals the state of unfinished requests with these keys, so that other
+    /// processes that have them can go on with a request. By default a process
+    /// has a key of its own.
+    #[must_use]
+    pub fn state_keys(mut self, keys: StateKeys) -> Self {
+        self.keys = Some(keys);
+        self
+    }
+
     /// The finished server.
     pub fn build(self) -> Server {
         let capabilities = self.capabilities();
@@ -132,6 +146,12 @@ impl ServerBuilder {
             reason = "names, flags and schemas that are JSON already always serialize"
         )]
         let identity = Arc::new(identity.expect("the server's description serializes"));
+        let keys = self.keys.unwrap_or_else(|| {
+            StateKeys::random().unwrap_or_else(|error| {
+                tracing::error!(%error, "no randomness: handlers cannot ask clients");
+                StateKeys::none()
+            })
+        });
         Server {
             inner: Arc::new(Inner {
                 info: self.info,
@@ -140,6 +160,7 @@ impl ServerBuilder {
                 tools_list,
                 resources: self.resources,
                 state: self.state,
+                keys: Arc::new(keys),
             }),
         }
     }

@@ -74,7 +74,7 @@ fn list(
 /// a terminal.
 fn write_text(text: &str) -> Result<(), Failure> {
     if std::io::stdout().is_terminal() {
-        return print::foreign(text.strip_suffix('\n').unwrap_or(text));
+        return print::foreign(text);
     }
     print::bytes(text.as_bytes())
 }

@@ -4,6 +4,7 @@ use super::held::{Listed, sort_out};
 use super::offers::Offers;
 use super::{RegistryOptions, ServerError, ServerErrorKind, ServerEvent, SharedPins, connect};
 use crate::config::{Launch, Server};
+use crate::permission::visible;
 use carrick::Client;
 use carrick::client::{CallError, Changed, ClientError, ClientEvent, Era, ServerDescription};
 use carrick::transport::child::last_lines;
@@ -31,6 +32,8 @@ pub(super) struct Link {
     /// Held while listing, for the same reason; calls go on meanwhile.
     listing: Mutex<()>,
     changed: Arc<ChangedLists>,
+    /// Whether the log has been told of what is no message on its stdout.
+    noisy: Arc<AtomicBool>,
     /// True once the host is done with the server.
     closed: watch::Sender<bool>,
 }
@@ -74,6 +77,7 @@ impl Link {
             state: Mutex::default(),
             listing: Mutex::default(),
             changed: Arc::default(),
+            noisy: Arc::default(),
             closed: watch::Sender::new(false),
         }
     }
@@ -294,11 +298,12 @@ impl Link {
     }
 
     fn events(&self, end: Arc<End>) -> carrick::client::EventHandler {
-        let (changed, name) = (self.changed.clone(), self.server.name.clone());
-        let observer = self.options.observer.clone();
+        let (changed, noisy) = (self.changed.clone(), self.noisy.clone());
+        let name: Arc<str> = self.server.name.as_str().into();
+        let (observer, observed) = (self.options.observer.clone(), name.clone());
         let tell = move |event| {
             if let Some(observer) = &observer {
-                observer(&name, event);
+                observer(&observed, event);
             }
         };
         Arc::new(move |event| match event {
@@ -314,9 +319,16 @@ impl Link {
             ClientEvent::Changed(Changed::Resources | Changed::Prompts) => {
                 changed.offers.store(true, Ordering::Release);
             }
-            ClientEvent::Noise(what) => tell(ServerEvent::Noise(what)),
+            ClientEvent::Noise(what) => {
+                if !noisy.swap(true, Ordering::AcqRel) {
+                    let what = visible(&what);
+                    tracing::warn!(server = &*name, "skipped what is no message: {what}");
+                }
+                tell(ServerEvent::Noise(what));
+            }
             ClientEvent::Log(params) => {
                 let (level, text) = log_line(params.as_bytes());
+                tracing::info!(server = &*name, level, "{}", visible(&text));
                 tell(ServerEvent::Log(level, text));
             }
             _ => {}

@@ -4,18 +4,19 @@ mod config;
 mod error;
 mod output;
 mod params;
+mod request;
 mod result;
 mod start;
 
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
-pub use error::{CallError, LaneEnd};
+pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
 pub use output::{Changed, ClientOutput, Head};
 
 use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
-use crate::types::{Progress, RpcError};
+use crate::types::Progress;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -53,14 +54,17 @@ pub struct ClientPeer {
     /// No deadline is earlier than this.
     wake: Option<Duration>,
     opening: start::Opening,
+    asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
 
 impl ClientPeer {
     /// A peer that has not said anything yet: see [`ClientPeer::connect`].
     pub fn new(config: ClientConfig) -> Self {
+        let asked = request::Asked::new(&config.capabilities);
         Self {
             config,
+            asked,
             phase: Phase::Idle,
             revision: Revision::NEWEST,
             next_id: 1,
@@ -228,23 +232,11 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Resolved(id, result));
     }
 
-    fn server_request(&mut self, message: &Message) {
-        let Some(id) = message.id() else { return };
-        let mut bytes = Vec::new();
-        if message.method() == Method::Ping {
-            rpc::result_response(&mut bytes, id, b"{}");
-        } else {
-            let name = message.method_name();
-            let text = format!("this client does not offer {:?}", brief(name.as_bytes()));
-            rpc::error_response(&mut bytes, Some(id), RpcError::METHOD_NOT_FOUND, &text, None);
-        }
-        self.push_plain(bytes, Method::Unknown, "");
-    }
-
     fn notification(&mut self, now: Duration, message: &Message) {
         let output = match message.method() {
             Method::Progress => self.progress(now, message),
             Method::Message => message.body().map(ClientOutput::Log),
+            Method::Cancelled => self.request_cancelled(message),
             Method::ToolsListChanged => Some(ClientOutput::Changed(Changed::Tools)),
             Method::PromptsListChanged => Some(ClientOutput::Changed(Changed::Prompts)),
             Method::ResourcesListChanged => Some(ClientOutput::Changed(Changed::Resources)),

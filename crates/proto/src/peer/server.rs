@@ -1,11 +1,13 @@
 //! The server's half of a connection, for both lifecycles.
 
+mod ask;
 mod batch;
 mod identity;
 mod output;
 
+pub use ask::AskKey;
 pub use identity::Identity;
-pub use output::{Call, CallKey, Outcome, ServerOutput};
+pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -40,6 +42,8 @@ struct Slot {
 }
 
 struct Session {
+    /// The client's capabilities, as it wrote them.
+    capabilities: Option<Arc<str>>,
     revision: Revision,
     ready: bool,
     log: LogLevel,
@@ -51,6 +55,7 @@ pub struct ServerPeer {
     identity: Arc<Identity>,
     limits: Limits,
     session: Option<Session>,
+    asks: ask::Asks,
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
@@ -65,6 +70,7 @@ impl ServerPeer {
             identity,
             limits,
             session: None,
+            asks: ask::Asks::default(),
             slots: Vec::new(),
             free: Vec::new(),
             ids: BTreeMap::new(),
@@ -91,15 +97,22 @@ impl ServerPeer {
     /// Takes one frame.
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
         match rpc::scan(bytes, self.limits) {
-            Ok(Scanned::One(message)) => self.handle_message(lane, message),
-            Ok(Scanned::Batch(messages)) => self.handle_batch(lane, messages),
+            Ok(scanned) => self.handle_scanned(lane, scanned),
             Err(error) => self.handle_bad(lane.into(), error),
+        }
+    }
+
+    /// Takes one frame that has been scanned already.
+    pub fn handle_scanned(&mut self, lane: Lane, scanned: Scanned) {
+        match scanned {
+            Scanned::One(message) => self.handle_message(lane, message),
+            Scanned::Batch(messages) => self.handle_batch(lane, messages),
         }
     }
 
     /// Takes the messages of one frame. What answers them comes as one array,
     /// once there is an answer to each request.
-    pub fn handle_batch(&mut self, lane: Lane, messages: Vec<Result<Message, ScanError>>) {
+    fn handle_batch(&mut self, lane: Lane, messages: Vec<Result<Message, ScanError>>) {
         let batching = |session: &Session| session.revision.rules().batching;
         let refused = if !self.session.as_ref().is_some_and(batching) {
             "batches are not part of this protocol revision: send one message at a time"
@@ -132,9 +145,7 @@ impl ServerPeer {
                 }
             }
             Kind::Notification => self.notification(&message),
-            Kind::Result | Kind::Error => {
-                self.ignore("a response to no request".into());
-            }
+            Kind::Result | Kind::Error => self.answered(&message),
         }
     }
 
@@ -154,6 +165,15 @@ impl ServerPeer {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
+            }
+            Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
+                let mut out = Vec::new();
+                rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
+                self.send(place, out);
+            }
+            Outcome::InputRequired(_) => {
+                let error = RpcError::internal("a session asks its client by requests");
+                self.fail(place, Some(&id), &error);
             }
         }
         self.placed(place);
@@ -300,12 +320,16 @@ impl ServerPeer {
         free.active = Some(active);
         let key = CallKey { slot, turn: free.turn };
         self.ids.insert(id, slot);
+        // A request without a session says itself what its client can do.
+        let session = self.session.as_ref().filter(|_| !modern);
+        let client_capabilities = session.and_then(|s| s.capabilities.clone());
         self.out.push_back(ServerOutput::Call(Call {
             key,
             lane: place.lane,
             revision,
             message,
             wants_progress,
+            client_capabilities,
         }));
     }
 
@@ -364,7 +388,8 @@ impl ServerPeer {
             Ok(said) => said,
             Err(error) => return Err((id, error)),
         };
-        self.session = Some(Session { revision, ready: false, log: LogLevel::Info });
+        let capabilities = ask::capabilities(message);
+        self.session = Some(Session { capabilities, revision, ready: false, log: LogLevel::Info });
         let mut out = Vec::new();
         rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
         self.send(place, out);
@@ -409,11 +434,11 @@ impl ServerPeer {
     }
 
     fn give_up(&mut self, key: CallKey) {
-        let place = self.take(key).map(|call| call.place);
-        self.out.push_back(ServerOutput::Cancel(key));
-        if let Some(place) = place {
-            self.placed(place);
+        if let Some(call) = self.take(key) {
+            // What is left of its batch goes out before its lane may close.
+            self.placed(call.place);
         }
+        self.out.push_back(ServerOutput::Cancel(key));
     }
 
     fn active(&self, key: CallKey) -> Option<&Active> {
@@ -435,6 +460,7 @@ impl ServerPeer {
         slot.turn = slot.turn.wrapping_add(1);
         self.free.push(key.slot);
         self.ids.remove(&active.id);
+        self.drop_asks(key);
         Some(active)
     }
 
@@ -492,7 +518,7 @@ impl ServerPeer {
     fn answer(&mut self, place: Place, bytes: Vec<u8>, error: Option<i64>) {
         match place {
             Place { lane, batch: None } => {
-                self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error });
+                self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Response, error });
             }
             Place { batch: Some(batch), .. } => self.batches.add(batch, &bytes),
         }
@@ -502,7 +528,12 @@ impl ServerPeer {
     fn placed(&mut self, place: Place) {
         let done = place.batch.and_then(|batch| self.batches.done(batch));
         if let Some((lane, bytes)) = done {
-            self.out.push_back(ServerOutput::Send { lane, bytes, last: true, error: None });
+            self.out.push_back(ServerOutput::Send {
+                lane,
+                bytes,
+                sent: Sent::Response,
+                error: None,
+            });
         }
     }
 
@@ -511,7 +542,12 @@ impl ServerPeer {
         let Ok(params) = self.older(params.into(), Part::Params(method), revision) else { return };
         let mut bytes = Vec::new();
         rpc::notification(&mut bytes, method.name(), &params);
-        self.out.push_back(ServerOutput::Send { lane, bytes, last: false, error: None });
+        self.out.push_back(ServerOutput::Send {
+            lane,
+            bytes,
+            sent: Sent::Notification,
+            error: None,
+        });
     }
 
     fn fail(&mut self, place: Place, id: Option<&Id>, error: &RpcError) {

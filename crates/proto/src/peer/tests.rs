@@ -1,6 +1,7 @@
 //! Both engines over a network that is a pair of queues and a clock that is a
 //! number: no sockets, no sleeping.
 
+mod asks;
 mod calls;
 mod cases;
 mod client;
@@ -225,6 +226,9 @@ impl Server {
                 ServerOutput::Send { bytes, .. } => self.sent.push(value(&bytes)),
                 ServerOutput::Call(call) => self.calls.push(call),
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
+                ServerOutput::Answered(ask, answer) => {
+                    self.ignored.push(format!("answered {ask:?}: {answer:?}"));
+                }
                 ServerOutput::Ignored(what) => self.ignored.push(what),
             }
         }

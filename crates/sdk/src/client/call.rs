@@ -1,7 +1,8 @@
 //! One request, from the caller's side.
 
 use super::drive::Command;
-use super::{CallError, CallOptions, ClientError};
+use super::handlers::{Handlers, with_members};
+use super::{CallError, CallOptions, Client, ClientError};
 use carrick_proto::rpc::Json;
 use carrick_proto::types::Progress;
 use std::sync::Arc;
@@ -15,7 +16,34 @@ pub type ProgressHandler = Arc<dyn Fn(Progress) + Send + Sync>;
 /// loop has given it its id on the wire.
 static TICKETS: AtomicU64 = AtomicU64::new(0);
 
+/// A request, and as many more as the server's questions lead to.
 pub(super) async fn call(
+    client: &Client,
+    method: &str,
+    params: Vec<u8>,
+    name: Option<&str>,
+    progress: Option<ProgressHandler>,
+) -> Result<Json, ClientError> {
+    let mut members = Vec::new();
+    for _ in 0..Handlers::rounds() {
+        let sent = match members.is_empty() {
+            true => params.clone(),
+            false => with_members(&params, &members),
+        };
+        let result =
+            once(&client.commands, client.options, method, sent, name, progress.clone()).await;
+        match result {
+            Err(ClientError::Call(CallError::InputRequired(asked))) => {
+                members = client.handlers.round(&asked).await?;
+            }
+            other => return other,
+        }
+    }
+    let text = format!("the server asked for input {} times", Handlers::rounds());
+    Err(CallError::Protocol(text).into())
+}
+
+async fn once(
     commands: &mpsc::UnboundedSender<Command>,
     options: CallOptions,
     method: &str,
@@ -41,6 +69,21 @@ pub(super) async fn call(
     let result = answer.await.map_err(|_| gone());
     guard.ticket = None;
     Ok(result??)
+}
+
+#[cfg(test)]
+impl Client {
+    /// One request without answering what it leads to.
+    pub(crate) async fn once_for_tests(
+        &self,
+        method: &str,
+        params: Vec<u8>,
+    ) -> Result<Json, CallError> {
+        match once(&self.commands, self.options, method, params, None, None).await {
+            Err(ClientError::Call(error)) => Err(error),
+            other => Ok(other.expect("only the server is at fault")),
+        }
+    }
 }
 
 struct CancelOnDrop<'a> {

@@ -1,6 +1,6 @@
 //! Connections to servers that are child processes.
 
-use super::{CallError, Client, ClientConfig, ClientError, Era, EventHandler};
+use super::{CallError, Client, ClientConfig, ClientError, Era, Hooks};
 use crate::transport::child::{ChildTransport, Command, spawn};
 use std::time::Duration;
 
@@ -17,10 +17,11 @@ impl Client {
     pub async fn spawn(
         command: &Command,
         config: ClientConfig,
-        events: Option<EventHandler>,
+        hooks: impl Into<Hooks>,
         grace: Duration,
     ) -> Result<Self, ClientError> {
-        let first = Self::spawn_once(command, config.clone(), events.clone(), grace).await;
+        let hooks = hooks.into();
+        let first = Self::spawn_once(command, config.clone(), hooks.clone(), grace).await;
         let died = matches!(&first, Err(ClientError::Call(CallError::Closed(_))));
         if config.era.is_some() || !died {
             return first;
@@ -28,19 +29,19 @@ impl Client {
         tracing::debug!("the server ended on the probe; starting it once more with initialize");
         let mut config = config;
         config.era = Some(Era::Legacy);
-        Self::spawn_once(command, config, events, grace).await
+        Self::spawn_once(command, config, hooks, grace).await
     }
 
     async fn spawn_once(
         command: &Command,
         config: ClientConfig,
-        events: Option<EventHandler>,
+        hooks: Hooks,
         grace: Duration,
     ) -> Result<Self, ClientError> {
         let transport =
             ChildTransport::new(spawn(command).await?, grace).limit(command.message_limit);
         let process = transport.process();
-        match Self::connect(transport, config, events).await {
+        match Self::connect(transport, config, hooks).await {
             Ok(mut client) => {
                 client.process = Some(process);
                 Ok(client)

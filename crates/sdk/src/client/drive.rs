@@ -1,16 +1,19 @@
 //! The loop that joins a client engine, a transport and a clock.
 
 use super::ServerDescription;
-use super::{CallError, CallOptions, ClientConfig, ClientEvent, EventHandler, ProgressHandler};
+use super::{CallError, CallOptions, ClientConfig, ClientEvent, Hooks, ProgressHandler};
 use crate::transport::{Event, Outgoing, Transport};
+use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
-use carrick_proto::rpc::Json;
+use carrick_proto::rpc::{Id, Json};
+use carrick_proto::types::RpcError;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
 
 /// What handles tell the loop.
@@ -33,14 +36,16 @@ pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
 pub(super) async fn drive<T: Transport>(
     transport: T,
     config: ClientConfig,
-    events: Option<EventHandler>,
+    hooks: Hooks,
     commands: mpsc::UnboundedReceiver<Command>,
     ready: Ready,
 ) {
     let mut driver = Driver {
         peer: ClientPeer::new(config),
         transport,
-        events,
+        hooks,
+        asked: BTreeMap::new(),
+        answered: JoinSet::new(),
         commands: Some(commands),
         ready: Some(ready),
         calls: BTreeMap::new(),
@@ -82,7 +87,10 @@ enum State {
 struct Driver<T> {
     peer: ClientPeer,
     transport: T,
-    events: Option<EventHandler>,
+    hooks: Hooks,
+    /// The server's own requests that are being answered.
+    asked: BTreeMap<Id, AbortHandle>,
+    answered: JoinSet<(Id, Result<Vec<u8>, RpcError>)>,
     /// None once all handles are gone.
     commands: Option<mpsc::UnboundedReceiver<Command>>,
     ready: Option<Ready>,
@@ -121,6 +129,7 @@ impl<T: Transport> Driver<T> {
     /// Takes what has arrived; true when it stopped before there was nothing.
     fn poll_inputs(&mut self, cx: &mut Context<'_>) -> bool {
         self.poll_commands(cx);
+        self.poll_answers(cx);
         self.poll_time(cx);
         for _ in 0..BURST {
             if self.state != State::Open {
@@ -148,6 +157,17 @@ impl<T: Transport> Driver<T> {
                 }
             }
             self.drain();
+        }
+    }
+
+    fn poll_answers(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(answer)) = self.answered.poll_join_next(cx) {
+            // Those that were cancelled have no answer.
+            if let Ok((id, answer)) = answer {
+                self.asked.remove(&id);
+                self.peer.respond(&id, answer);
+                self.drain();
+            }
         }
     }
 
@@ -249,12 +269,29 @@ impl<T: Transport> Driver<T> {
                         handler(progress);
                     }
                 }
+                ClientOutput::Request { id, method, params } => self.asked(id, method, params),
+                ClientOutput::RequestCancelled(id) => {
+                    if let Some(task) = self.asked.remove(&id) {
+                        task.abort();
+                    }
+                }
                 ClientOutput::Log(params) => self.tell(ClientEvent::Log(params)),
                 ClientOutput::Changed(what) => self.tell(ClientEvent::Changed(what)),
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
                 _ => {}
             }
         }
+    }
+
+    /// Answers a request of the server's own in a task, which may ask a person.
+    fn asked(&mut self, id: Id, method: Method, params: Json) {
+        let handlers = self.hooks.handlers.clone();
+        let key = id.clone();
+        let task = self.answered.spawn(async move {
+            let answer = handlers.answer(method, params.as_bytes()).await;
+            (id, answer)
+        });
+        self.asked.insert(key, task);
     }
 
     fn send(&mut self, lane: Lane, bytes: Vec<u8>, head: Head) {
@@ -287,7 +324,7 @@ impl<T: Transport> Driver<T> {
     }
 
     fn tell(&self, event: ClientEvent) {
-        if let Some(events) = &self.events {
+        if let Some(events) = &self.hooks.events {
             events(event);
         }
     }

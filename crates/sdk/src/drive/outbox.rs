@@ -1,8 +1,9 @@
 //! From handlers in their own tasks back to the loop that writes.
 
-use crate::server::Outbox;
+use crate::server::{Outbox, Question};
 use carrick_proto::peer::{CallKey, Outcome};
 use carrick_proto::types::LogLevel;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
@@ -13,6 +14,7 @@ pub(super) enum Note {
     Done(CallKey, Outcome),
     Progress { key: CallKey, done: f64, total: Option<f64>, message: Option<String> },
     Log { key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8> },
+    Ask { key: CallKey, question: Question },
 }
 
 pub(super) fn channel() -> (Arc<Sender>, Inbox) {
@@ -54,6 +56,13 @@ impl Outbox for Sender {
         if dropped > 0 {
             tracing::warn!(dropped, "log messages dropped: the client reads too slowly");
         }
+    }
+
+    fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // Without a loop the question is dropped, which its asker sees.
+            let _ = self.notes.send(Note::Ask { key, question }).await;
+        })
     }
 }
 

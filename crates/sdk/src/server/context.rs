@@ -1,14 +1,17 @@
 //! What a handler can do besides returning: report progress, log.
 
+use super::ask::{Question, Round};
 use carrick_proto::peer::{Call, CallKey};
 use carrick_proto::revision::Revision;
-use carrick_proto::types::LogLevel;
+use carrick_proto::rpc::Field;
+use carrick_proto::types::{ClientCapabilities, LogLevel};
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::sync::Arc;
 
 /// Where a running call's messages go. Implemented by whatever drives a connection.
 ///
-/// Both methods return at once. When the client reads too slowly, progress is
+/// Progress and logs are taken at once. When the client reads too slowly, progress is
 /// skipped and log messages are dropped and counted, never answers.
 pub trait Outbox: Send + Sync {
     /// Passes on how far a call is.
@@ -16,6 +19,10 @@ pub trait Outbox: Send + Sync {
 
     /// Passes on a log message; `data` is JSON.
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>);
+
+    /// Passes on a question to the client of a session; never lost while the
+    /// connection lasts.
+    fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()>;
 }
 
 /// The call a handler works on.
@@ -25,11 +32,26 @@ pub struct Context {
     revision: Revision,
     wants_progress: bool,
     outbox: Arc<dyn Outbox>,
+    /// What the client can do, as JSON.
+    capabilities: Option<Arc<str>>,
+    /// This run of the handler, on a request without a session.
+    round: Option<Arc<Round>>,
 }
 
 impl Context {
-    pub(super) fn new(call: &Call, outbox: Arc<dyn Outbox>) -> Self {
-        Self { key: call.key, revision: call.revision, wants_progress: call.wants_progress, outbox }
+    pub(super) fn new(call: &Call, outbox: Arc<dyn Outbox>, round: Option<Arc<Round>>) -> Self {
+        let own = || {
+            let json = call.message.field(Field::MetaClientCapabilities)?;
+            Some(String::from_utf8_lossy(json).into())
+        };
+        Self {
+            key: call.key,
+            revision: call.revision,
+            wants_progress: call.wants_progress,
+            outbox,
+            capabilities: call.client_capabilities.clone().or_else(own),
+            round,
+        }
     }
 
     /// The revision the client speaks.
@@ -45,7 +67,7 @@ impl Context {
     /// Reports `done` of `total` (any unit; must only grow), if the client
     /// asked for that.
     pub fn progress(&self, done: f64, total: Option<f64>, message: Option<&str>) {
-        if self.wants_progress {
+        if self.wants_progress && !self.is_replay() {
             self.outbox.progress(self.key, done, total, message.map(Into::into));
         }
     }
@@ -53,8 +75,34 @@ impl Context {
     /// Logs to the client, if it wants this level. (Deprecated by the protocol
     /// since 2026-07-28, and in daily use in the revisions before.)
     pub fn log(&self, level: LogLevel, data: &impl Serialize) {
+        if self.is_replay() {
+            return;
+        }
         if let Ok(data) = serde_json::to_vec(data) {
             self.outbox.log(self.key, level, None, data);
         }
+    }
+
+    /// What the client can do.
+    pub fn client_capabilities(&self) -> Option<ClientCapabilities> {
+        serde_json::from_str(self.capabilities.as_ref()?).ok()
+    }
+
+    pub(super) fn key(&self) -> CallKey {
+        self.key
+    }
+
+    pub(super) fn outbox(&self) -> &dyn Outbox {
+        &*self.outbox
+    }
+
+    pub(super) fn round(&self) -> Option<&Round> {
+        self.round.as_deref()
+    }
+
+    /// Whether this run only catches up with an earlier one, which has said
+    /// all this before.
+    fn is_replay(&self) -> bool {
+        self.round.as_ref().is_some_and(|round| round.is_replay())
     }
 }

@@ -1,6 +1,7 @@
 //! From a request to its handler.
 
-use super::{Outbox, Request, ResourceSource, Server, resources};
+use super::ask::Rerun;
+use super::{Outbox, Request, ResourceSource, Server, ToolError, resources};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
@@ -53,21 +54,23 @@ impl Server {
         if arguments.is_some_and(|json| json[0] != b'{' && json != b"null") {
             return fail(RpcError::invalid_params("params.arguments must be an object"));
         }
-        let request = Request { call, outbox: outbox.clone(), server: self.inner.clone() };
-        let result = tool.call(request);
-        Dispatch::Pending(
-            result
-                .map(|result| {
-                    let result =
-                        result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
-                    let mut body = Vec::new();
-                    match result.write(&mut body) {
-                        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
-                        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
-                    }
-                })
-                .boxed(),
-        )
+        let stateless = !call.revision.rules().server_requests;
+        let rerun = if stateless && tool.may_ask() {
+            match Rerun::begin(&call, &self.inner.keys) {
+                Ok(rerun) => Some(rerun),
+                Err(error) => return fail(error),
+            }
+        } else {
+            None
+        };
+        let round = rerun.as_ref().map(|rerun| rerun.round.clone());
+        let server = self.inner.clone();
+        let handler = tool.call(Request { call, outbox: outbox.clone(), server, round });
+        let outcome = handler.map(called).boxed();
+        Dispatch::Pending(match rerun {
+            Some(rerun) => rerun.drive(outcome),
+            None => outcome,
+        })
     }
 
     fn list_tools(&self, call: &Call) -> Outcome {
@@ -76,6 +79,15 @@ impl Server {
             Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
             Err(error) => Outcome::Error(error),
         }
+    }
+}
+
+fn called(result: Result<CallToolResult, ToolError>) -> Outcome {
+    let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+    let mut body = Vec::new();
+    match result.write(&mut body) {
+        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
+        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a handler can take as arguments.
 
+use super::ask::Round;
 use super::{Context, Inner, Outbox, ToolError, schema};
 use carrick_proto::peer::Call;
 use carrick_proto::rpc::Field;
@@ -15,6 +16,8 @@ pub struct Request {
     pub(super) call: Call,
     pub(super) outbox: Arc<dyn Outbox>,
     pub(super) server: Arc<Inner>,
+    /// This run of the handler, on a request without a session.
+    pub(super) round: Option<Arc<Round>>,
 }
 
 impl Request {
@@ -39,6 +42,9 @@ pub trait FromRequest: Sized {
     /// # Errors
     /// When the call does not have it; the text goes to the model.
     fn from_request(request: &Request) -> Result<Self, ToolError>;
+
+    /// Whether a handler that takes it may ask the client.
+    const MAY_ASK: bool = false;
 
     /// The schema of the arguments, from the extractor that reads them.
     fn input_schema() -> Option<RawJson> {
@@ -83,7 +89,9 @@ impl<T: Send + Sync + 'static> FromRequest for State<T> {
 }
 
 impl FromRequest for Context {
+    const MAY_ASK: bool = true;
+
     fn from_request(request: &Request) -> Result<Self, ToolError> {
-        Ok(Self::new(&request.call, request.outbox.clone()))
+        Ok(Self::new(&request.call, request.outbox.clone(), request.round.clone()))
     }
 }

@@ -17,6 +17,11 @@ pub trait Handler<M>: Send + Sync + 'static {
     /// Answers a call.
     fn call(&self, request: Request) -> BoxFuture<'static, Result<CallToolResult, ToolError>>;
 
+    /// Whether it may ask the client.
+    fn may_ask() -> bool
+    where
+        Self: Sized;
+
     /// The schema of the arguments.
     fn input_schema() -> RawJson
     where
@@ -50,6 +55,10 @@ macro_rules! handlers {
                 // The message's bytes are not held while the handler runs.
                 drop(request);
                 self($($extractor),*).map(IntoToolResult::into_tool_result).boxed()
+            }
+
+            fn may_ask() -> bool {
+                false $(|| $extractor::MAY_ASK)*
             }
 
             fn input_schema() -> RawJson {

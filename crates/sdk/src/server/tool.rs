@@ -12,6 +12,7 @@ type Run = dyn Fn(Request) -> BoxFuture<'static, Result<CallToolResult, ToolErro
 pub struct Tool {
     definition: Definition,
     run: Arc<Run>,
+    may_ask: bool,
 }
 
 impl Tool {
@@ -19,7 +20,11 @@ impl Tool {
     pub fn new<H: Handler<M>, M>(name: impl Into<String>, handler: H) -> Self {
         let mut definition = Definition::new(name, H::input_schema());
         definition.output_schema = H::output_schema();
-        Self { definition, run: Arc::new(move |request| handler.call(request)) }
+        Self {
+            definition,
+            run: Arc::new(move |request| handler.call(request)),
+            may_ask: H::may_ask(),
+        }
     }
 
     /// What it does, for the model.
@@ -63,6 +68,11 @@ impl Tool {
     /// The definition as it is listed.
     pub fn definition(&self) -> &Definition {
         &self.definition
+    }
+
+    /// Whether its handler may ask the client.
+    pub(super) fn may_ask(&self) -> bool {
+        self.may_ask
     }
 
     pub(super) fn call(

@@ -24,9 +24,14 @@ fn call(id: u32, tool: &str, arguments: &str) -> String {
 
 /// Opens a session and returns the header that names it.
 async fn open(address: SocketAddr) -> String {
-    let answer = exchange(address, request("POST", address, &[], &initialize(LEGACY))).await;
+    open_in(address, LEGACY).await
+}
+
+/// The same in another revision.
+async fn open_in(address: SocketAddr, version: &str) -> String {
+    let answer = exchange(address, request("POST", address, &[], &initialize(version))).await;
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.json()["result"]["protocolVersion"], LEGACY);
+    assert_eq!(answer.json()["result"]["protocolVersion"], version);
     let id = &answer.headers["mcp-session-id"];
     assert!(id.len() >= 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()));
     let session = format!("Mcp-Session-Id: {id}");
@@ -57,6 +62,42 @@ async fn a_session_from_initialize_to_delete() {
     assert_eq!(exchange(address, &delete).await.status, 204);
     assert_eq!(exchange(address, &delete).await.status, 404);
     assert_eq!(exchange(address, &echo).await.status, 404);
+}
+
+#[tokio::test]
+async fn d002_a_batch_is_answered_in_one_body_where_there_are_batches() {
+    let server = start_fixture().await;
+    let address = server.address;
+    let lines: Vec<&str> = handed!("D002/in.jsonl").lines().collect();
+    let session = open_in(address, "2025-03-26").await;
+    let post = |session: String, body: String| async move {
+        exchange(address, request("POST", address, &[&session], &body)).await
+    };
+    let answer = post(session.clone(), lines[0].into()).await;
+    assert_eq!(answer.status, 200);
+    let array = answer.json();
+    assert_eq!(array[0], serde_json::json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
+    assert!(array[1]["result"]["tools"].is_array(), "{array}");
+    assert_eq!(array.as_array().unwrap().len(), 2);
+    assert_eq!(post(session.clone(), lines[1].into()).await.error_code(), -32600);
+    let answer = post(session.clone(), lines[2].into()).await;
+    assert_eq!(answer.json()[0]["error"]["code"], -32600);
+    let ready = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
+    let answer = post(session.clone(), ready.into()).await;
+    assert_eq!((answer.status, answer.body.as_str()), (202, ""));
+    // Quick and slow calls side by side, and one answer for both.
+    let calls = format!("[{},{}]", call(3, "sleep_ms", r#"{"ms":5}"#), call(4, "noargs", "{}"));
+    let answer = post(session, calls).await;
+    let array = answer.json();
+    let mut ids: Vec<_> = array.as_array().unwrap().iter().map(|one| &one["id"]).collect();
+    ids.sort_by_key(|id| id.as_u64());
+    assert_eq!(ids, [3, 4]);
+
+    let session = open(address).await;
+    for line in lines {
+        let answer = post(session.clone(), line.into()).await;
+        assert_eq!((answer.status, answer.error_code()), (400, -32600));
+    }
 }
 
 #[tokio::test]

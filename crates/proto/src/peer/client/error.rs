@@ -1,10 +1,13 @@
 //! Why a call, or an exchange, came to nothing.
 
-use crate::types::RpcError;
+use crate::types::{RawJson, RpcError};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
+use serde::Deserialize;
 
 /// Why a call has no result.
 #[derive(Clone, Debug)]
@@ -23,8 +26,9 @@ pub enum CallError {
     Params(String),
     /// The answer is not one the protocol allows.
     Protocol(String),
-    /// The server wants input that this client did not offer.
-    InputRequired,
+    /// The server wants input before it answers: ask again with it
+    /// (`basic/patterns/mrtr`).
+    InputRequired(Box<InputRequired>),
     /// The exchange failed before an answer; asking again may work.
     Exchange(LaneEnd),
 }
@@ -38,9 +42,7 @@ impl fmt::Display for CallError {
             Self::NotConnected => f.write_str("the connection is not open yet"),
             Self::Params(what) => write!(f, "the parameters cannot be sent: {what}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
-            Self::InputRequired => {
-                f.write_str("the server asks for input that this client cannot give")
-            }
+            Self::InputRequired(_) => f.write_str("the server wants input before it answers"),
             Self::Exchange(end) => end.fmt(f),
         }
     }
@@ -55,6 +57,30 @@ fn seconds(time: Duration) -> String {
         0 => format!("{} s", tenths / 10),
         rest => format!("{}.{rest} s", tenths / 10),
     }
+}
+
+/// What a server wants before it answers a call.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct InputRequired {
+    /// Its questions, by the names it gives them.
+    #[serde(default, rename = "inputRequests")]
+    pub requests: BTreeMap<String, InputRequest>,
+    /// What must come back exactly as it is, as JSON.
+    #[serde(default, rename = "requestState")]
+    pub state: Option<RawJson>,
+}
+
+/// One of its questions.
+#[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
+pub struct InputRequest {
+    /// What is asked: a method that a server of a session would call.
+    pub method: String,
+    /// With what.
+    #[serde(default)]
+    pub params: Option<RawJson>,
 }
 
 /// How an exchange ended without the response it was opened for.

@@ -4,7 +4,7 @@ use super::{CallError, ServerDescription};
 use crate::method::Method;
 use crate::peer::Lane;
 use crate::revision::Revision;
-use crate::rpc::Json;
+use crate::rpc::{Id, Json};
 use crate::types::Progress;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -62,6 +62,18 @@ pub enum ClientOutput {
     Resolved(u64, Result<Json, CallError>),
     /// A call has come further.
     Progress(u64, Progress),
+    /// The server asks something of its own; answer it by
+    /// [`super::ClientPeer::respond`]. Only what the capabilities offer.
+    Request {
+        /// What to answer it by.
+        id: Id,
+        /// What is asked.
+        method: Method,
+        /// With what, in the newest revision's shape.
+        params: Json,
+    },
+    /// The server no longer wants an answer.
+    RequestCancelled(Id),
     /// The server logs something: `params` of `notifications/message`.
     Log(Json),
     /// A list, or a resource, has changed.

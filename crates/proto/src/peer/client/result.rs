@@ -1,11 +1,12 @@
 //! What a response says, judged by the method that it answers.
 
-use super::CallError;
+use super::{CallError, InputRequired};
 use crate::method::Method;
 use crate::peer::brief;
 use crate::revision::{Part, Revision, translate};
 use crate::rpc::{Field, Json, Kind, Message};
 use crate::types::{RawJson, RpcError};
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use serde::Deserialize;
@@ -26,7 +27,7 @@ pub(super) fn read(
         }
         None => foreign(method, message)?,
         Some("complete") => {}
-        Some("input_required") => return Err(CallError::InputRequired),
+        Some("input_required") => return Err(input_required(message)),
         Some(other) => {
             let other = brief(other.as_bytes());
             return Err(CallError::Protocol(format!("unknown resultType {other:?}")));
@@ -58,13 +59,23 @@ fn foreign(method: Method, message: &Message) -> Result<(), CallError> {
         return Ok(());
     }
     if there(Field::InputRequests) || there(Field::RequestState) {
-        return Err(CallError::InputRequired);
+        return Err(input_required(message));
     }
     if there(Field::Task) {
         let text = "a task in answer to a call that did not ask for one";
         return Err(CallError::Protocol(text.into()));
     }
     Ok(())
+}
+
+fn input_required(message: &Message) -> CallError {
+    match serde_json::from_slice::<InputRequired>(message.body_bytes()) {
+        Ok(asked) if asked.requests.is_empty() && asked.state.is_none() => {
+            CallError::Protocol("input_required without inputRequests and requestState".into())
+        }
+        Ok(asked) => CallError::InputRequired(Box::new(asked)),
+        Err(error) => CallError::Protocol(format!("input_required: {error}")),
+    }
 }
 
 /// An error object, however badly it was written.

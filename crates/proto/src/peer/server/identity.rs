@@ -2,6 +2,7 @@
 
 use crate::revision::Revision;
 use crate::types::{Implementation, ServerCapabilities};
+use alloc::format;
 use alloc::vec::Vec;
 use serde::Serialize;
 
@@ -16,6 +17,8 @@ pub struct Identity {
     pub(super) complete: Vec<u8>,
     /// The same when the result has a `_meta` of its own.
     pub(super) complete_bare: &'static [u8],
+    /// The same of a request for input.
+    pub(super) input_required: Vec<u8>,
     pub(super) logging: bool,
 }
 
@@ -55,14 +58,19 @@ impl Identity {
             ttl_ms: 0,
             cache_scope: "private",
         };
-        let mut complete =
-            br#""resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":"#.to_vec();
-        complete.extend(serde_json::to_vec(info)?);
-        complete.push(b'}');
+        let info_json = serde_json::to_string(info)?;
+        let typed = |kind: &str| {
+            format!(
+                "\"resultType\":\"{kind}\",\
+                 \"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{info_json}}}"
+            )
+            .into_bytes()
+        };
         Ok(Self {
             initialize: serde_json::to_vec(&initialize)?,
             discover: serde_json::to_vec(&discover)?,
-            complete,
+            complete: typed("complete"),
+            input_required: typed("input_required"),
             complete_bare: br#""resultType":"complete""#,
             logging: capabilities.logging.is_some(),
         })

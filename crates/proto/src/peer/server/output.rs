@@ -1,10 +1,12 @@
 //! What passes between the engine, its driver and the application.
 
+use super::AskKey;
 use crate::peer::Lane;
 use crate::revision::Revision;
-use crate::rpc::Message;
+use crate::rpc::{Json, Message};
 use crate::types::RpcError;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// Names a request that the application is to answer.
@@ -29,6 +31,9 @@ pub struct Call {
     pub message: Message,
     /// Whether progress was asked for.
     pub wants_progress: bool,
+    /// What the client of the session can do, as JSON. None for a request
+    /// without a session, which says it in its own `_meta`.
+    pub client_capabilities: Option<Arc<str>>,
 }
 
 /// What the application answers.
@@ -42,8 +47,23 @@ pub enum Outcome {
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
     },
+    /// A request for input, without `resultType`: a JSON object with
+    /// `inputRequests`, `requestState` or both. Only for revisions in which the
+    /// server sends no requests of its own (`basic/patterns/mrtr`).
+    InputRequired(Vec<u8>),
     /// An error.
     Error(RpcError),
+}
+
+/// What a message to the client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// The response that its exchange waits for.
+    Response,
+    /// A request of the server's own, which must not be lost.
+    Request,
+    /// A notification.
+    Notification,
 }
 
 /// What the driver has to do.
@@ -57,8 +77,8 @@ pub enum ServerOutput {
         lane: Lane,
         /// The message, without a line end.
         bytes: Vec<u8>,
-        /// Whether it is the response that its exchange waits for.
-        last: bool,
+        /// What it is.
+        sent: Sent,
         /// The code, of an error response.
         error: Option<i64>,
     },
@@ -66,6 +86,8 @@ pub enum ServerOutput {
     Call(Call),
     /// Stop working on this; its answer will not be sent.
     Cancel(CallKey),
+    /// The client has answered an ask: a result in the newest shape, or its error.
+    Answered(AskKey, Result<Json, RpcError>),
     /// Something came that has no answer and no effect: worth a log line.
     Ignored(String),
 }

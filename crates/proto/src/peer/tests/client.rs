@@ -141,13 +141,13 @@ fn d062_a_body_of_another_family_is_no_empty_result() {
     assert!(outcomes.next().unwrap().is_ok());
     assert!(outcomes.next().unwrap().is_ok());
     assert!(matches!(outcomes.next().unwrap(), Err(CallError::Protocol(_))));
-    assert!(matches!(outcomes.next().unwrap(), Err(CallError::InputRequired)));
+    assert!(matches!(outcomes.next().unwrap(), Err(CallError::InputRequired(_))));
 
     let untyped = json!({ "inputRequests": {}, "requestState": "s" });
     let mut client = Client::connected(NEW);
     let (id, request) = client.call("tools/call", json!({ "name": "x" }), CallOptions::default());
     client.answer(&request, untyped);
-    assert!(matches!(client.resolved(id), Err(CallError::InputRequired)));
+    assert!(matches!(client.resolved(id), Err(CallError::InputRequired(_))));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The two engines joined by queues, and a clock that only moves when told.
 
 use super::*;
+use crate::rpc::Json;
+use crate::types::RpcError;
 use alloc::collections::VecDeque;
 
 /// A client and a server, and everything that passes between them.
@@ -13,6 +15,8 @@ pub(super) struct Pair {
     /// Requests that the server's application has not answered yet.
     pub(super) calls: Vec<Call>,
     pub(super) cancelled: Vec<CallKey>,
+    /// What the client answered to the server's own requests.
+    pub(super) answered: Vec<(AskKey, Result<Json, RpcError>)>,
     /// What the client told its driver.
     pub(super) heard: Vec<ClientOutput>,
     /// Every message, in the order of its arrival.
@@ -22,8 +26,14 @@ pub(super) struct Pair {
 impl Pair {
     /// A connection that is open.
     pub(super) fn open(era: Era) -> Self {
+        Self::with_capabilities(era, "{}")
+    }
+
+    /// The same with a client that offers something.
+    pub(super) fn with_capabilities(era: Era, capabilities: &str) -> Self {
         let mut config = config();
         config.era = Some(era);
+        config.capabilities = capabilities.into();
         let mut pair = Self {
             client: ClientPeer::new(config),
             server: ServerPeer::new(identity(), Limits::default()),
@@ -32,6 +42,7 @@ impl Pair {
             to_client: VecDeque::new(),
             calls: Vec::new(),
             cancelled: Vec::new(),
+            answered: Vec::new(),
             heard: Vec::new(),
             log: Vec::new(),
         };
@@ -98,6 +109,7 @@ impl Pair {
                 ServerOutput::Send { bytes, .. } => self.to_client.push_back(bytes.into()),
                 ServerOutput::Call(call) => self.calls.push(call),
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
+                ServerOutput::Answered(ask, answer) => self.answered.push((ask, answer)),
                 ServerOutput::Ignored(what) => panic!("our own client said {what}"),
             }
         }

@@ -245,8 +245,8 @@ fn d049_whole_numbers_are_written_without_a_fraction() {
         server.peer.progress(key, done, total, Some("进度"));
     }
     let mut lines = Vec::new();
-    while let Some(ServerOutput::Send { bytes, last, .. }) = server.peer.poll_output() {
-        assert!(!last);
+    while let Some(ServerOutput::Send { bytes, sent, .. }) = server.peer.poll_output() {
+        assert_eq!(sent, Sent::Notification);
         lines.push(String::from_utf8(bytes).unwrap());
     }
     assert!(lines[0].contains(r#""progress":0.2,"total":1,"#), "{}", lines[0]);
@@ -349,10 +349,10 @@ fn errors_of_the_application_reach_the_client_whole() {
     let (mut server, key) = call_with(json!({}));
     let error = RpcError::invalid_params("no").with_data(&json!({ "uri": "x" }));
     server.peer.respond(key, Outcome::Error(error));
-    let Some(ServerOutput::Send { bytes, last, error, .. }) = server.peer.poll_output() else {
+    let Some(ServerOutput::Send { bytes, sent, error, .. }) = server.peer.poll_output() else {
         panic!("an answer")
     };
-    assert!(last && error == Some(-32602));
+    assert!(sent == Sent::Response && error == Some(-32602));
     assert_eq!(
         value(&bytes)["error"],
         json!({ "code": -32602, "message": "no", "data": { "uri": "x" } })

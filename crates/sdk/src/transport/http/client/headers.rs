@@ -129,7 +129,9 @@ impl Link {
         let headers = request.headers_mut();
         headers.extend(self.headers.clone());
         if let Some(revision) = revision {
-            headers.insert(name::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
+            if revision.rules().version_header {
+                headers.insert(name::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
+            }
             if revision.rules().http_sessions
                 && let Some(id) = self.session().id.clone()
             {

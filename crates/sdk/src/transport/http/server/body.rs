@@ -129,7 +129,7 @@ impl Events {
     /// Starts with a message that was read already.
     pub(super) fn begin_with(&mut self, number: u64, message: &Outgoing) {
         self.write_at_start(number, &message.bytes);
-        self.ended = message.last;
+        self.ended = message.is_last();
     }
 
     fn write_at_start(&mut self, number: u64, data: &[u8]) {
@@ -155,7 +155,7 @@ impl Events {
             match self.source.poll_next(cx) {
                 Poll::Ready(Some((number, message))) => {
                     self.encode(&mut out, number, &message.bytes);
-                    self.ended = message.last;
+                    self.ended = message.is_last();
                 }
                 Poll::Ready(None) => self.ended = true,
                 Poll::Pending => break,

@@ -10,11 +10,11 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::revision::Revision;
-use carrick_proto::rpc::{Limits, Message};
+use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::drive::{caught, run};
-use crate::server::{Dispatch, Outbox, Server};
+use crate::server::{Asks, Dispatch, Outbox, Server};
 
 use super::mailbox::Outgoing;
 use super::signals::Signals;
@@ -23,7 +23,7 @@ use super::signals::Signals;
 pub(super) enum Said {
     /// It sends this.
     Message(Lane, Outgoing),
-    /// Nothing more will come on this lane: its request was cancelled.
+    /// Nothing more will come on this lane: what it waited for was cancelled.
     End(Lane),
 }
 
@@ -36,6 +36,7 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     outbox: Arc<dyn Outbox>,
+    asks: Asks,
     running: JoinSet<(CallKey, Outcome)>,
     handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
     max_calls: usize,
@@ -49,12 +50,13 @@ impl Conversation {
         let outbox = Arc::clone(&signals) as Arc<dyn Outbox>;
         let peer = ServerPeer::new(server.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        Self { server, peer, signals, outbox, running, handles, max_calls }
+        let asks = Asks::default();
+        Self { server, peer, signals, outbox, asks, running, handles, max_calls }
     }
 
-    /// Takes a message from the client.
-    pub(super) fn take(&mut self, lane: Lane, message: Message) {
-        self.peer.handle_message(lane, message);
+    /// Takes a frame from the client.
+    pub(super) fn take(&mut self, lane: Lane, frame: Scanned) {
+        self.peer.handle_scanned(lane, frame);
     }
 
     /// The revision of the session, once there is one.
@@ -73,19 +75,19 @@ impl Conversation {
             if let Some(said) = self.outputs() {
                 return Poll::Ready(said);
             }
-            if self.signals.drain(&mut self.peer, Some(cx.waker())) {
+            if self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
                 continue;
             }
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, None);
+                    self.signals.drain(&mut self.peer, &mut self.asks, None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
-                    if !self.signals.drain(&mut self.peer, Some(cx.waker())) {
+                    if !self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
                         return Poll::Pending;
                     }
                 }
@@ -97,15 +99,19 @@ impl Conversation {
     fn outputs(&mut self) -> Option<Said> {
         while let Some(output) = self.peer.poll_output() {
             match output {
-                ServerOutput::Send { lane, bytes, last, error } => {
-                    let message = Outgoing { bytes: Bytes::from(bytes), last, error };
+                ServerOutput::Send { lane, bytes, sent, error } => {
+                    let message = Outgoing { bytes: Bytes::from(bytes), sent, error };
                     return Some(Said::Message(lane, message));
                 }
+                ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
                     if let Some((lane, handle)) = self.handles.remove(&key) {
                         handle.abort();
-                        return Some(Said::End(lane));
+                        // Others of its batch may still be at work.
+                        if !self.handles.values().any(|(other, _)| *other == lane) {
+                            return Some(Said::End(lane));
+                        }
                     }
                 }
                 ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
@@ -123,7 +129,7 @@ impl Conversation {
         }
         match run(&self.server, call, &self.outbox) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, None);
+                self.signals.drain(&mut self.peer, &mut self.asks, None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use carrick_proto::peer::Lane;
+use carrick_proto::peer::{Lane, Sent};
 
 use super::mailbox::{Mailbox, Outgoing};
 
@@ -57,14 +57,16 @@ impl Lanes {
         self.lock().open.remove(&number);
     }
 
-    /// Puts a message where it belongs. Only the response is indispensable.
+    /// Puts a message where it belongs. Only notifications may be lost.
     pub(super) fn deliver(&self, lane: Lane, message: Outgoing) {
         let Some(mailbox) = self.of(lane) else {
             tracing::debug!(?lane, "a message for a stream that is gone");
             return;
         };
-        let last = message.last;
-        mailbox.push(message, !last);
+        let last = message.is_last();
+        // What is asked must be answered, so only notifications may be lost.
+        let droppable = message.sent == Sent::Notification;
+        mailbox.push(message, droppable);
         if last {
             self.trim();
         }
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     fn answer(size: usize) -> Outgoing {
-        Outgoing { bytes: vec![b'x'; size].into(), last: true, error: None }
+        Outgoing { bytes: vec![b'x'; size].into(), sent: Sent::Response, error: None }
     }
 
     #[test]
@@ -137,7 +139,8 @@ mod tests {
         lanes.deliver(Lane::Exchange(two), answer(5));
         assert_eq!(lanes.get(one).unwrap().len(), 0);
         assert_eq!(lanes.get(two).unwrap().len(), 5);
-        let note = Outgoing { bytes: Bytes::from_static(b"n"), last: false, error: None };
+        let note =
+            Outgoing { bytes: Bytes::from_static(b"n"), sent: Sent::Notification, error: None };
         lanes.deliver(Lane::Connection, note);
         assert_eq!(lanes.get(0).unwrap().len(), 1);
         lanes.deliver(Lane::Exchange(99), answer(1));

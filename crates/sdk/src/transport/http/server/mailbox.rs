@@ -7,14 +7,24 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 
+use carrick_proto::peer::Sent;
+
 /// One message for the client.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
     pub(super) bytes: Bytes,
-    /// The response that the exchange waits for; nothing comes after it.
-    pub(super) last: bool,
+    /// What it is.
+    pub(super) sent: Sent,
     /// The code, of an error response.
     pub(super) error: Option<i64>,
+}
+
+impl Outgoing {
+    /// Whether it is the response that the exchange waits for; nothing comes
+    /// after it.
+    pub(super) fn is_last(&self) -> bool {
+        self.sent == Sent::Response
+    }
 }
 
 /// Where the server puts what it says on one lane, and one reader takes it.
@@ -82,7 +92,7 @@ impl Mailbox {
             );
             return;
         }
-        state.ended = message.last;
+        state.ended = message.is_last();
         state.kept_bytes += len;
         state.unread_bytes += len;
         state.kept.push_back(message);
@@ -201,11 +211,15 @@ mod tests {
     use super::*;
 
     fn message(text: &'static str) -> Outgoing {
-        Outgoing { bytes: Bytes::from_static(text.as_bytes()), last: false, error: None }
+        Outgoing {
+            bytes: Bytes::from_static(text.as_bytes()),
+            sent: Sent::Notification,
+            error: None,
+        }
     }
 
     fn last(text: &'static str) -> Outgoing {
-        Outgoing { last: true, ..message(text) }
+        Outgoing { sent: Sent::Response, ..message(text) }
     }
 
     fn now(reader: &mut Reader) -> Option<(u64, String)> {

@@ -1,6 +1,7 @@
 //! Messages from clients.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -17,7 +18,7 @@ use carrick_proto::http::{
 use carrick_proto::method::Method;
 use carrick_proto::peer::Lane;
 use carrick_proto::revision::Revision;
-use carrick_proto::rpc::{self, Field, Kind, Message, Scanned};
+use carrick_proto::rpc::{self, Field, Kind, Message, ScanError, Scanned};
 use carrick_proto::types::RpcError;
 
 use super::body::{Answer, Events, Source};
@@ -25,7 +26,7 @@ use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, accept, event_stream, field};
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
-use super::session::NoSession;
+use super::session::{NoSession, Session};
 
 /// The lane of a request that is its own conversation.
 const ONLY: Lane = Lane::Exchange(0);
@@ -48,7 +49,7 @@ impl Endpoint {
         let bytes = self.read(body).await?;
         let message = match rpc::scan(bytes, self.options.limits)? {
             Scanned::One(message) => message,
-            Scanned::Batch(_) => return Err(Refusal::bad("send one message at a time")),
+            Scanned::Batch(messages) => return self.batch(&head.headers, messages).await,
         };
         let id = message.id().cloned();
         let answered = if self.is_stateless(&head.headers, &message) {
@@ -153,10 +154,10 @@ impl Endpoint {
         let limits = self.options.limits;
         let mut conversation =
             Box::new(Conversation::new(self.server.clone(), limits, self.options.max_calls));
-        conversation.take(ONLY, message);
+        conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
         if let Some(Said::Message(_, message)) = &first
-            && message.last
+            && message.is_last()
         {
             return whole(message, |code| error_status(code, true, complete));
         }
@@ -185,21 +186,70 @@ impl Endpoint {
         let _in_use = session.in_use();
         if message.kind() != Kind::Request {
             let ready = message.method() == Method::Initialized;
-            let taken = session.take(Lane::Connection, message).await;
-            if ready {
-                session.client_is_ready();
-            }
-            return if taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(ended()) };
+            return self.unanswered(&session, Scanned::One(message), ready).await;
         }
+        self.answered(&session, Scanned::One(message)).await
+    }
+
+    /// Several messages at once, in a session that has such frames.
+    async fn batch(
+        &self,
+        headers: &HeaderMap,
+        messages: Vec<Result<Message, ScanError>>,
+    ) -> Result<Response<Answer>, Refusal> {
+        let refused = || Refusal::bad("send one message at a time");
+        if field(headers, name::SESSION_ID) == Header::Absent {
+            return Err(refused());
+        }
+        check_legacy_version(field(headers, name::PROTOCOL_VERSION))?;
+        let session = self.session(headers)?;
+        if !session.batching() {
+            return Err(refused());
+        }
+        let _in_use = session.in_use();
+        let asks = |message: &Result<Message, ScanError>| {
+            message.as_ref().map_or(true, |message| message.kind() == Kind::Request)
+        };
+        let readies = |message: &Message| message.method() == Method::Initialized;
+        let ready = messages.iter().flatten().any(readies);
+        if !messages.is_empty() && !messages.iter().any(asks) {
+            return self.unanswered(&session, Scanned::Batch(messages), ready).await;
+        }
+        if ready {
+            session.client_is_ready();
+        }
+        self.answered(&session, Scanned::Batch(messages)).await
+    }
+
+    /// A frame that asks for nothing.
+    async fn unanswered(
+        &self,
+        session: &Session,
+        frame: Scanned,
+        ready: bool,
+    ) -> Result<Response<Answer>, Refusal> {
+        let taken = session.take(Lane::Connection, frame).await;
+        if ready {
+            session.client_is_ready();
+        }
+        if taken { Ok(empty(StatusCode::ACCEPTED)) } else { Err(ended()) }
+    }
+
+    /// A frame that asks for something.
+    async fn answered(
+        &self,
+        session: &Arc<Session>,
+        frame: Scanned,
+    ) -> Result<Response<Answer>, Refusal> {
         let (stream, mailbox) = session.lanes.open();
         // A mailbox that was just made has no other reader and nothing missing.
         let mut reader = mailbox.read(None).map_err(|_| ended())?;
-        if !session.take(Lane::Exchange(stream), message).await {
+        if !session.take(Lane::Exchange(stream), frame).await {
             return Err(ended());
         }
         let first = self.soon(async { reader.next().await }).await;
         match &first {
-            Some(Some((_, message))) if message.last => {
+            Some(Some((_, message))) if message.is_last() => {
                 session.lanes.forget(stream);
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }
@@ -232,7 +282,7 @@ impl Endpoint {
         let limits = self.options.limits;
         let mut conversation =
             Conversation::new(self.server.clone(), limits, self.options.max_calls);
-        conversation.take(ONLY, message);
+        conversation.take(ONLY, Scanned::One(message));
         // The engine itself answers the handshake, at once.
         let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {
             let text = "the handshake was not answered";

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use carrick_proto::http::check_session_id;
 use carrick_proto::peer::Lane;
-use carrick_proto::rpc::Message;
+use carrick_proto::rpc::Scanned;
 
 use super::HttpServerOptions;
 use super::conversation::{Conversation, Said};
@@ -23,8 +23,9 @@ const INBOX: usize = 64;
 /// One session.
 pub(super) struct Session {
     id: String,
+    batching: bool,
     pub(super) lanes: Lanes,
-    inbox: mpsc::Sender<(Lane, Message)>,
+    inbox: mpsc::Sender<(Lane, Scanned)>,
     /// Requests and streams that are open.
     in_use: AtomicUsize,
     /// The client has said that it is ready.
@@ -37,9 +38,14 @@ impl Session {
         &self.id
     }
 
-    /// Hands a message to the engine. False when the session is over.
-    pub(super) async fn take(&self, lane: Lane, message: Message) -> bool {
-        self.inbox.send((lane, message)).await.is_ok()
+    /// Hands a frame to the engine. False when the session is over.
+    pub(super) async fn take(&self, lane: Lane, frame: Scanned) -> bool {
+        self.inbox.send((lane, frame)).await.is_ok()
+    }
+
+    /// Whether a frame may be a batch.
+    pub(super) fn batching(&self) -> bool {
+        self.batching
     }
 
     pub(super) fn client_is_ready(&self) {
@@ -66,7 +72,7 @@ impl Session {
     async fn run(
         self: Arc<Self>,
         mut conversation: Conversation,
-        mut inbox: mpsc::Receiver<(Lane, Message)>,
+        mut inbox: mpsc::Receiver<(Lane, Scanned)>,
     ) {
         loop {
             tokio::select! {
@@ -77,9 +83,9 @@ impl Session {
                         Said::End(lane) => self.lanes.end(lane),
                     }
                 }
-                Some((lane, message)) = inbox.recv() => {
+                Some((lane, frame)) = inbox.recv() => {
                     self.touch();
-                    conversation.take(lane, message);
+                    conversation.take(lane, frame);
                 }
             }
         }
@@ -144,6 +150,7 @@ impl Sessions {
         let (sender, inbox) = mpsc::channel(INBOX);
         let session = Arc::new(Session {
             id: id.clone(),
+            batching: conversation.session().is_some_and(|revision| revision.rules().batching),
             lanes: Lanes::new(self.replay_bytes),
             inbox: sender,
             in_use: AtomicUsize::new(0),

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use futures_util::future::BoxFuture;
+
 use carrick_proto::peer::{CallKey, ServerPeer};
 use carrick_proto::types::LogLevel;
 
-use crate::server::Outbox;
+use crate::server::{Asks, Outbox, Question};
 
 /// Most log messages that wait; more are dropped and counted.
 const MAX_LOGS: usize = 256;
@@ -30,12 +32,18 @@ struct State {
 enum Signal {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     Log { level: LogLevel, logger: Option<String>, data: Vec<u8> },
+    Ask(Question),
 }
 
 impl Signals {
     /// Hands what waits to the engine. With a waker, the next signal wakes it.
     /// Returns whether there was something.
-    pub(super) fn drain(&self, peer: &mut ServerPeer, waker: Option<&Waker>) -> bool {
+    pub(super) fn drain(
+        &self,
+        peer: &mut ServerPeer,
+        asks: &mut Asks,
+        waker: Option<&Waker>,
+    ) -> bool {
         let queue = {
             let mut state = self.lock();
             if let Some(waker) = waker {
@@ -57,6 +65,7 @@ impl Signals {
                 Signal::Log { level, logger, data } => {
                     peer.log(key, level, logger.as_deref(), &data);
                 }
+                Signal::Ask(question) => asks.ask(peer, key, question),
             }
         }
         some
@@ -98,5 +107,11 @@ impl Outbox for Signals {
         }
         state.logs += 1;
         state.push(key, Signal::Log { level, logger, data });
+    }
+
+    fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()> {
+        // Each call waits for its answers, so these are few.
+        self.lock().push(key, Signal::Ask(question));
+        Box::pin(std::future::ready(()))
     }
 }

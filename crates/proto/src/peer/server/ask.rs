@@ -1,0 +1,118 @@
+//! Requests of the server's own, in revisions with sessions.
+
+use super::{CallKey, Sent, ServerOutput, ServerPeer};
+use crate::method::Method;
+use crate::peer::{Lane, brief};
+use crate::revision::{Part, Revision, method_row, translate};
+use crate::rpc::{self, Id, Json, Kind, Message};
+use crate::types::{RawJson, RpcError};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use bytes::Bytes;
+use serde::Deserialize;
+
+/// Names a request of the server's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AskKey(i64);
+
+/// Those that wait for an answer.
+#[derive(Default)]
+pub(super) struct Asks {
+    last: i64,
+    open: BTreeMap<AskKey, Open>,
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    call: CallKey,
+    lane: Lane,
+    method: Method,
+    revision: Revision,
+}
+
+/// What a client says it can do, of an `initialize` request.
+pub(super) fn capabilities(message: &Message) -> Option<Arc<str>> {
+    #[derive(Deserialize)]
+    struct Params {
+        capabilities: RawJson,
+    }
+    let params: Params = serde_json::from_slice(message.body_bytes()).ok()?;
+    Some(params.capabilities.get().into())
+}
+
+impl ServerPeer {
+    /// Sends a request to the client on behalf of a call; `params` is in the
+    /// newest revision's shape, and the answer comes as
+    /// [`ServerOutput::Answered`].
+    ///
+    /// # Errors
+    /// When the call has ended, or its revision has no such request or no form
+    /// for these parameters; the text says which.
+    pub fn ask(&mut self, key: CallKey, method: Method, params: &[u8]) -> Result<AskKey, RpcError> {
+        let Some(call) = self.active(key) else {
+            return Err(RpcError::internal("the call has ended"));
+        };
+        let (lane, revision) = (call.place.lane, call.revision);
+        let there = method_row(method).is_some_and(|row| row.exists_in(revision));
+        if !revision.rules().server_requests || !there {
+            let text = format!("revision {revision} has no {} from a server", method.name());
+            return Err(RpcError::internal(text));
+        }
+        let params = Bytes::copy_from_slice(params);
+        let params = self.older(params, Part::Params(method), revision)?;
+        self.asks.last += 1;
+        let ask = AskKey(self.asks.last);
+        let mut bytes = Vec::new();
+        rpc::request(&mut bytes, &Id::Number(ask.0), method.name(), &params);
+        self.asks.open.insert(ask, Open { call: key, lane, method, revision });
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Request, error: None });
+        Ok(ask)
+    }
+
+    /// Gives up an ask whose answer nobody waits for, and tells the client.
+    pub fn drop_ask(&mut self, ask: AskKey) {
+        if let Some(open) = self.asks.open.remove(&ask) {
+            self.cancel_ask(ask, open);
+        }
+    }
+
+    pub(super) fn answered(&mut self, message: &Message) {
+        let ask = match message.id() {
+            Some(Id::Number(n)) => Some(AskKey(*n)),
+            _ => None,
+        };
+        let Some((ask, open)) = ask.and_then(|ask| Some((ask, self.asks.open.remove(&ask)?)))
+        else {
+            return self.ignore("a response to no request".into());
+        };
+        let body = message.body().unwrap_or_else(|| Json::scanned(Bytes::new()));
+        let result = match message.kind() {
+            Kind::Error => Err(body.read().unwrap_or_else(|_| {
+                let text = brief(body.as_bytes());
+                RpcError::internal(format!("an error without a code: {text}"))
+            })),
+            _ => translate(body, Part::Result(open.method), open.revision, Revision::NEWEST)
+                .map(|(json, _)| json)
+                .map_err(|e| RpcError::internal(e.to_string())),
+        };
+        self.out.push_back(ServerOutput::Answered(ask, result));
+    }
+
+    /// Cancels what an ended call still asks.
+    pub(super) fn drop_asks(&mut self, key: CallKey) {
+        if self.asks.open.is_empty() {
+            return;
+        }
+        let of_call = self.asks.open.iter().filter(|(_, open)| open.call == key);
+        let open: Vec<AskKey> = of_call.map(|(ask, _)| *ask).collect();
+        open.into_iter().for_each(|ask| self.drop_ask(ask));
+    }
+
+    fn cancel_ask(&mut self, ask: AskKey, open: Open) {
+        let params = format!("{{\"requestId\":{}}}", ask.0).into_bytes();
+        self.notify(open.lane, open.revision, Method::Cancelled, params);
+    }
+}

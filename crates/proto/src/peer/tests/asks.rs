@@ -1,0 +1,75 @@
+//! Requests of the server's own.
+
+use super::pair::Pair;
+use super::*;
+use crate::method::Method;
+use crate::types::RpcError;
+
+const OFFERS: &str = r#"{"elicitation":{},"roots":{}}"#;
+
+fn calling(era: Era) -> (Pair, CallKey) {
+    let mut pair = Pair::with_capabilities(era, OFFERS);
+    pair.call("tools/call", &json!({ "name": "a" }));
+    pair.drive();
+    let key = pair.calls[0].key;
+    (pair, key)
+}
+
+#[test]
+fn a_session_carries_a_question_and_its_answer() {
+    let (mut pair, key) = calling(Era::Legacy);
+    assert_eq!(pair.calls[0].client_capabilities.as_deref(), Some(OFFERS));
+    let ask = pair.server.ask(key, Method::ElicitationCreate, b"{\"message\":\"m\"}").unwrap();
+    pair.drive();
+    let Some(ClientOutput::Request { id, method, params }) = pair.heard.pop() else {
+        panic!("{:?}", pair.heard)
+    };
+    assert_eq!(
+        (method, params.as_bytes()),
+        (Method::ElicitationCreate, &b"{\"message\":\"m\"}"[..])
+    );
+    pair.client.respond(&id, Ok(br#"{"action":"decline"}"#.to_vec()));
+    pair.drive();
+    let (of, answer) = pair.answered.pop().unwrap();
+    assert_eq!((of, answer.unwrap().as_bytes()), (ask, &br#"{"action":"decline"}"#[..]));
+    // A second answer meets no question.
+    pair.client.respond(&id, Ok(b"{}".to_vec()));
+    pair.drive();
+    assert!(pair.answered.is_empty());
+}
+
+#[test]
+fn what_the_client_does_not_offer_is_refused() {
+    let (mut pair, key) = calling(Era::Legacy);
+    let ask = pair.server.ask(key, Method::SamplingCreateMessage, b"{}").unwrap();
+    pair.drive();
+    let (of, answer) = pair.answered.pop().unwrap();
+    assert_eq!((of, answer.unwrap_err().code), (ask, RpcError::METHOD_NOT_FOUND));
+}
+
+#[test]
+fn a_request_without_a_session_has_no_questions_of_this_kind() {
+    let (mut pair, key) = calling(Era::Modern);
+    assert!(pair.calls[0].client_capabilities.is_none(), "its _meta says it");
+    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_err());
+    let body = br#"{"requestState":"s"}"#.to_vec();
+    pair.server.respond(key, Outcome::InputRequired(body));
+    pair.drive();
+    let Some(ClientOutput::Resolved(_, Err(CallError::InputRequired(asked)))) = pair.heard.pop()
+    else {
+        panic!("{:?}", pair.heard)
+    };
+    assert_eq!(asked.state.unwrap().get(), "\"s\"");
+}
+
+#[test]
+fn the_end_of_a_call_is_the_end_of_its_questions() {
+    let (mut pair, key) = calling(Era::Legacy);
+    pair.server.ask(key, Method::RootsList, b"{}").unwrap();
+    pair.drive();
+    pair.respond(key, &json!({ "content": [] }));
+    pair.drive();
+    let cancelled = |o: &ClientOutput| matches!(o, ClientOutput::RequestCancelled(_));
+    assert!(pair.heard.iter().any(cancelled), "{:?}", pair.heard);
+    assert!(pair.server.ask(key, Method::RootsList, b"{}").is_err(), "the call has ended");
+}

@@ -1,0 +1,141 @@
+//! Running a handler again with what earlier rounds have learnt.
+
+use super::round::{Ended, Journal, Open, Round};
+use super::seal::{StateKeys, Unsealable};
+use carrick_proto::peer::{Call, Outcome};
+use carrick_proto::rpc::Field;
+use carrick_proto::types::{RawJson, RpcError};
+use futures_util::future::BoxFuture;
+use ring::digest::{SHA256, digest};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How long a client may take between two rounds.
+const LIFETIME: Duration = Duration::from_secs(30 * 60);
+
+/// What a handler's run on a request without a session needs besides the handler.
+pub(crate) struct Rerun {
+    pub(crate) round: Arc<Round>,
+    keys: Arc<StateKeys>,
+    binding: Vec<u8>,
+}
+
+impl Rerun {
+    /// Takes up a request: a first round, or a retry with its state and answers.
+    pub(crate) fn begin(call: &Call, keys: &Arc<StateKeys>) -> Result<Self, RpcError> {
+        let binding = binding(call);
+        let journal = match call.message.field(Field::RequestState) {
+            None => Journal::default(),
+            Some(_) => journal(call, keys, &binding)?,
+        };
+        let responses = match call.message.field(Field::InputResponses) {
+            None => BTreeMap::new(),
+            Some(json) => serde_json::from_slice::<BTreeMap<String, RawJson>>(json)
+                .map_err(|e| RpcError::invalid_params(format!("params.inputResponses: {e}")))?,
+        };
+        let round = Arc::new(Round::new(journal, responses));
+        Ok(Self { round, keys: keys.clone(), binding })
+    }
+
+    /// Drives a handler to its end, or to the end of this round.
+    pub(crate) fn drive(self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
+        Box::pin(Driven { handler, rerun: self })
+    }
+
+    /// What ends the request before the handler does, if anything.
+    fn interruption(&self) -> Option<Outcome> {
+        if let Some(error) = self.round.take_fatal() {
+            return Some(Outcome::Error(error));
+        }
+        let expires = now() + LIFETIME.as_secs();
+        match self.round.take_open(expires)? {
+            Ok(Ended { open, journal }) => match self.keys.seal(&self.binding, &journal) {
+                Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
+                Err(Unsealable) => {
+                    Some(Outcome::Error(RpcError::internal("the request's state cannot be sealed")))
+                }
+            },
+            Err(error) => Some(Outcome::Error(error)),
+        }
+    }
+}
+
+struct Driven {
+    handler: BoxFuture<'static, Outcome>,
+    rerun: Rerun,
+}
+
+impl Future for Driven {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let polled = self.handler.as_mut().poll(cx);
+        if let Some(error) = self.rerun.round.take_fatal() {
+            return Poll::Ready(Outcome::Error(error));
+        }
+        match polled {
+            Poll::Ready(outcome) => Poll::Ready(outcome),
+            // All that was asked in this poll goes out as one round.
+            Poll::Pending => match self.rerun.interruption() {
+                Some(outcome) => Poll::Ready(outcome),
+                None => Poll::Pending,
+            },
+        }
+    }
+}
+
+fn journal(call: &Call, keys: &StateKeys, binding: &[u8]) -> Result<Journal, RpcError> {
+    let invalid = || RpcError::invalid_params(Unsealable.to_string());
+    let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
+    let opened = keys.open(binding, &sealed).map_err(|_| invalid())?;
+    let journal: Journal = serde_json::from_slice(&opened).map_err(|_| invalid())?;
+    if journal.expires < now() {
+        return Err(RpcError::invalid_params("requestState has expired; begin the request anew"));
+    }
+    Ok(journal)
+}
+
+fn input_required(open: &[Open], state: &str) -> Vec<u8> {
+    let mut body = b"{\"inputRequests\":{".to_vec();
+    for (n, ask) in open.iter().enumerate() {
+        if n > 0 {
+            body.push(b',');
+        }
+        body.extend(serde_json::Value::from(ask.key.as_str()).to_string().into_bytes());
+        body.extend_from_slice(b":{\"method\":\"");
+        body.extend_from_slice(ask.method.as_bytes());
+        body.extend_from_slice(b"\",\"params\":");
+        body.extend_from_slice(&ask.params);
+        body.push(b'}');
+    }
+    // The state is base64: nothing in it needs escaping.
+    body.extend_from_slice(b"},\"requestState\":\"");
+    body.extend_from_slice(state.as_bytes());
+    body.extend_from_slice(b"\"}");
+    body
+}
+
+/// What a state is bound to: the method, and a digest of what it is about that
+/// does not depend on how the client writes it.
+fn binding(call: &Call) -> Vec<u8> {
+    let canonical = |field| {
+        let value: serde_json::Value =
+            call.message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;
+        // The members of an object are in the order of their names.
+        Some(value.to_string())
+    };
+    let mut text = call.message.method_name().into_owned();
+    for field in [Field::Name, Field::Uri, Field::Arguments] {
+        text.push('\0');
+        text.push_str(&canonical(field).unwrap_or_default());
+    }
+    digest(&SHA256, text.as_bytes()).as_ref().to_vec()
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
