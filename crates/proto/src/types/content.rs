@@ -80,7 +80,7 @@ pub enum ContentBlock {
         extra: BlockExtra,
     },
     /// A resource that can be read.
-    ResourceLink(Resource),
+    ResourceLink(alloc::boxed::Box<Resource>),
     /// A resource with its contents.
     Resource {
         /// The contents.
