@@ -18,9 +18,10 @@ pub use ask::{
     ListRootsResult, Root, SamplingMessage,
 };
 pub use capability::{
-    ClientCapabilities, Implementation, ListCapability, ResourceCapability, ServerCapabilities,
+    ClientCapabilities, Icon, Implementation, ListCapability, ResourceCapability,
+    ServerCapabilities,
 };
-pub use content::{Annotations, ContentBlock, Role};
+pub use content::{Annotations, BlockExtra, ContentBlock, Role};
 pub use error::RpcError;
 pub use meta::{LogLevel, Progress};
 pub use prompt::{GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};

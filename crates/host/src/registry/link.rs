@@ -119,7 +119,7 @@ impl Link {
         }
         let listed = self.listed().await?;
         match listed.held.iter().find(|held| held.name == tool) {
-            Some(held) => Err(self.error(ServerErrorKind::Held(held.clone()))),
+            Some(held) => Err(self.error(ServerErrorKind::Held(Box::new(held.clone())))),
             None => Ok(()),
         }
     }

@@ -201,9 +201,9 @@ pub fn outcome(
 
 fn piece(raw: &RawValue) -> Content {
     match serde_json::from_str(raw.get()) {
-        Ok(ContentBlock::Text { text }) => Content::Text(text),
-        Ok(ContentBlock::Image { data, mime_type }) => image(data, mime_type),
-        Ok(ContentBlock::Resource(resource)) => match resource.text {
+        Ok(ContentBlock::Text { text, .. }) => Content::Text(text),
+        Ok(ContentBlock::Image { data, mime_type, .. }) => image(data, mime_type),
+        Ok(ContentBlock::Resource { resource, .. }) => match resource.text {
             Some(text) => Content::Text(text),
             None => Content::Other(raw.to_owned()),
         },

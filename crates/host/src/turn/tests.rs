@@ -152,8 +152,7 @@ async fn steps(context: Context) -> String {
 
 #[tool(read_only)]
 async fn pictures() -> Vec<ContentBlock> {
-    let image =
-        |data: &str| ContentBlock::Image { data: data.into(), mime_type: "image/png".into() };
+    let image = |data: &str| ContentBlock::image(data, "image/png");
     vec![image("aGk="), image("aG\nk"), image("!!!"), ContentBlock::text("seen")]
 }
 

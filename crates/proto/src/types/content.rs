@@ -31,6 +31,25 @@ pub struct Annotations {
     pub last_modified: Option<String>,
 }
 
+/// What any block may carry besides its content.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BlockExtra {
+    /// Hints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+impl BlockExtra {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.annotations.is_none() && self.meta.is_none()
+    }
+}
+
 /// A piece of content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -39,6 +58,8 @@ pub enum ContentBlock {
     Text {
         /// The text.
         text: String,
+        /// Hints and metadata.
+        extra: BlockExtra,
     },
     /// A picture.
     Image {
@@ -46,6 +67,8 @@ pub enum ContentBlock {
         data: String,
         /// Media type.
         mime_type: String,
+        /// Hints and metadata.
+        extra: BlockExtra,
     },
     /// A sound.
     Audio {
@@ -53,11 +76,18 @@ pub enum ContentBlock {
         data: String,
         /// Media type.
         mime_type: String,
+        /// Hints and metadata.
+        extra: BlockExtra,
     },
     /// A resource that can be read.
-    ResourceLink(Resource),
+    ResourceLink(alloc::boxed::Box<Resource>),
     /// A resource with its contents.
-    Resource(ResourceContents),
+    Resource {
+        /// The contents.
+        resource: ResourceContents,
+        /// Hints and metadata.
+        extra: BlockExtra,
+    },
     /// A kind that this version does not know, or one with members that do not
     /// fit its kind: the block as received.
     Other(RawJson),
@@ -66,13 +96,30 @@ pub enum ContentBlock {
 impl ContentBlock {
     /// Text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into() }
+        Self::Text { text: text.into(), extra: BlockExtra::default() }
+    }
+
+    /// A picture, already in base64.
+    pub fn image(base64: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        let (data, mime_type) = (base64.into(), mime_type.into());
+        Self::Image { data, mime_type, extra: BlockExtra::default() }
+    }
+
+    /// A sound, already in base64.
+    pub fn audio(base64: impl Into<String>, mime_type: impl Into<String>) -> Self {
+        let (data, mime_type) = (base64.into(), mime_type.into());
+        Self::Audio { data, mime_type, extra: BlockExtra::default() }
+    }
+
+    /// A resource with its contents.
+    pub fn resource(resource: ResourceContents) -> Self {
+        Self::Resource { resource, extra: BlockExtra::default() }
     }
 
     /// The text, of a text block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Self::Text { text } => Some(text),
+            Self::Text { text, .. } => Some(text),
             _ => None,
         }
     }
@@ -100,18 +147,25 @@ impl ContentBlock {
             resource: ResourceContents,
         }
         let kind: Kind = serde_json::from_str(json).ok()?;
+        let extra = || serde_json::from_str::<BlockExtra>(json).ok();
         Some(match kind.r#type.as_str() {
-            "text" => Self::Text { text: serde_json::from_str::<Text>(json).ok()?.text },
+            "text" => {
+                let Text { text } = serde_json::from_str(json).ok()?;
+                Self::Text { text, extra: extra()? }
+            }
             "image" => {
                 let Media { data, mime_type } = serde_json::from_str(json).ok()?;
-                Self::Image { data, mime_type }
+                Self::Image { data, mime_type, extra: extra()? }
             }
             "audio" => {
                 let Media { data, mime_type } = serde_json::from_str(json).ok()?;
-                Self::Audio { data, mime_type }
+                Self::Audio { data, mime_type, extra: extra()? }
             }
             "resource_link" => Self::ResourceLink(serde_json::from_str(json).ok()?),
-            "resource" => Self::Resource(serde_json::from_str::<Embedded>(json).ok()?.resource),
+            "resource" => {
+                let Embedded { resource } = serde_json::from_str(json).ok()?;
+                Self::Resource { resource, extra: extra()? }
+            }
             _ => return None,
         })
     }
@@ -127,32 +181,38 @@ impl<'de> Deserialize<'de> for ContentBlock {
 impl Serialize for ContentBlock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        #[serde(tag = "type", rename_all = "snake_case")]
+        #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
         enum Borrowed<'a> {
             Text {
                 text: &'a str,
+                #[serde(flatten)]
+                extra: &'a BlockExtra,
             },
             Image {
                 data: &'a str,
-                #[serde(rename = "mimeType")]
                 mime_type: &'a str,
+                #[serde(flatten)]
+                extra: &'a BlockExtra,
             },
             Audio {
                 data: &'a str,
-                #[serde(rename = "mimeType")]
                 mime_type: &'a str,
+                #[serde(flatten)]
+                extra: &'a BlockExtra,
             },
             ResourceLink(&'a Resource),
             Resource {
                 resource: &'a ResourceContents,
+                #[serde(flatten)]
+                extra: &'a BlockExtra,
             },
         }
         match self {
-            Self::Text { text } => Borrowed::Text { text },
-            Self::Image { data, mime_type } => Borrowed::Image { data, mime_type },
-            Self::Audio { data, mime_type } => Borrowed::Audio { data, mime_type },
+            Self::Text { text, extra } => Borrowed::Text { text, extra },
+            Self::Image { data, mime_type, extra } => Borrowed::Image { data, mime_type, extra },
+            Self::Audio { data, mime_type, extra } => Borrowed::Audio { data, mime_type, extra },
             Self::ResourceLink(resource) => Borrowed::ResourceLink(resource),
-            Self::Resource(resource) => Borrowed::Resource { resource },
+            Self::Resource { resource, extra } => Borrowed::Resource { resource, extra },
             Self::Other(raw) => return raw.serialize(serializer),
         }
         .serialize(serializer)

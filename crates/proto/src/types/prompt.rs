@@ -1,6 +1,6 @@
 //! Prompts (`server/prompts`).
 
-use super::{ContentBlock, Role};
+use super::{ContentBlock, Icon, RawJson, Role};
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,12 @@ pub struct Prompt {
     /// What it takes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
+    /// Pictures for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
 }
 
 /// One argument of a prompt; its value is text.
@@ -28,6 +34,9 @@ pub struct Prompt {
 pub struct PromptArgument {
     /// Name.
     pub name: String,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What it means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -55,6 +64,9 @@ pub struct GetPromptResult {
     pub description: Option<String>,
     /// The messages.
     pub messages: Vec<PromptMessage>,
+    /// Metadata.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
 }
 
 /// The answer to `prompts/list`.

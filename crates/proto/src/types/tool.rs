@@ -1,6 +1,6 @@
 //! Tools (`server/tools`).
 
-use super::{ContentBlock, RawJson};
+use super::{ContentBlock, Icon, RawJson};
 use crate::rpc::push_escaped;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,6 +27,9 @@ pub struct Tool {
     /// Hints about what it does; not to be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
+    /// Pictures for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub icons: Vec<Icon>,
     /// Metadata.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
@@ -42,6 +45,7 @@ impl Tool {
             input_schema,
             output_schema: None,
             annotations: None,
+            icons: Vec::new(),
             meta: None,
         }
     }
@@ -105,9 +109,12 @@ impl CallToolResult {
     /// # Errors
     /// When a block cannot be written, which only a broken [`RawJson`] causes.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        let [ContentBlock::Text { text }] = &self.content[..] else {
-            out.extend(serde_json::to_vec(self)?);
-            return Ok(());
+        let text = match &self.content[..] {
+            [ContentBlock::Text { text, extra }] if extra.is_empty() => text,
+            _ => {
+                out.extend(serde_json::to_vec(self)?);
+                return Ok(());
+            }
         };
         out.reserve(text.len() + text.len() / 16 + 64);
         out.extend_from_slice(br#"{"content":[{"type":"text","text":""#);

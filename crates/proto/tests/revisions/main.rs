@@ -15,3 +15,4 @@ mod messages;
 mod methods;
 mod pairs;
 mod spec;
+mod types;

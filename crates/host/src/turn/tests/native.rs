@@ -159,8 +159,7 @@ async fn every_bound_of_a_turn_ends_it_and_is_named() {
 
 #[tokio::test]
 async fn d073_a_result_is_cut_as_a_whole_and_says_so() {
-    let mut limits = TurnLimits::default();
-    limits.shown = 20_000;
+    let limits = TurnLimits { shown: 20_000, ..TurnLimits::default() };
     let shown = async |parts: usize, bytes: usize| {
         let wanted = calls(&[("large", json!({ "parts": parts, "bytes": bytes }))]);
         let script = Script::new(true, vec![wanted, says("ok")]);

@@ -119,8 +119,7 @@ async fn d073_results_are_cut_in_text_too() {
     let call =
         ECHO.replace("echo", "large").replace("{\"t\":\"hello\"}", "{\"parts\":50,\"bytes\":9000}");
     let script = script(&[&call, "ok"]);
-    let mut limits = TurnLimits::default();
-    limits.shown = 20_000;
+    let limits = TurnLimits { shown: 20_000, ..TurnLimits::default() };
     let ears = Ears::new(Verdict::Allow);
     let outcome = turn_in(&script, ears, Policy::new(Vec::new()), limits).await;
     assert!(outcome.answer.is_ok());

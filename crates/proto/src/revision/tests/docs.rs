@@ -4,14 +4,13 @@ use super::super::change::{ANY, Addition, Change, Op, Rebuild, Source, Test};
 use super::*;
 use alloc::vec;
 use alloc::{format, string::String};
-use std::path::Path;
 
 /// Set to anything, it makes the test write the file.
 const UPDATE: &str = "CARRICK_UPDATE_REVISIONS";
 
 #[test]
 fn the_page_of_revisions_is_what_the_changes_are() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/revisions.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/revisions.md");
     let written = std::fs::read_to_string(&path).unwrap();
     let mut fresh = fill(&written, "pairs", &pairs());
     for &revision in &Revision::ALL[1..] {
