@@ -108,7 +108,7 @@ fn text_without_requests_is_told() {
 #[test]
 fn an_unknown_name_is_answered_with_what_is_near() {
     let run = route(&block("fixture", "ecko", r#"{"t":"x"}"#)).exits(1);
-    run.prints(["<status>not run</status>", "fixture__echo"]);
+    run.prints(["<status>not run</status>", "fixture/echo"]);
     let run = route(&block("fixtrue", "echo", r#"{"t":"x"}"#)).exits(1);
     run.prints(["<status>not run</status>", "fixture"]);
 }
