@@ -17,9 +17,12 @@ const SHIPPED: &str = "carrick-cli";
 const CRATE_LIMIT: usize = 300;
 
 /// Crates that may be there in two incompatible versions, and why.
-const TWO_VERSIONS: [(&str, &str); 2] = [
+const TWO_VERSIONS: [(&str, &str); 5] = [
+    ("bit-set", "the schema validator of the tests stays on the older one; not shipped"),
+    ("bit-vec", "comes with bit-set"),
     ("getrandom", "ring stays on the old interface; the crate is a thin call into the kernel"),
     ("io-lifetimes", "cap-std re-exports one version and builds its descriptors on another"),
+    ("syn", "the schema validator of the tests derives with the older one; not shipped"),
 ];
 
 /// `cargo xtask licences`.

@@ -4,7 +4,7 @@
 //! manifests use, means `OR`.
 
 /// Licences under which a dependency may be shipped with an Apache-2.0 program.
-const ALLOWED: [&str; 12] = [
+const ALLOWED: [&str; 13] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -14,6 +14,7 @@ const ALLOWED: [&str; 12] = [
     "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
+    "MIT-0",
     "MPL-2.0",
     "Unicode-3.0",
     "Zlib",

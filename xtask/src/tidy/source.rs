@@ -85,7 +85,7 @@ impl Source {
     /// Every `mod name;` of the file.
     ///
     /// In a macro the name is a parameter, and any word of the file may be its value: all of
-    /// them are given, since the file that is not there does no harm.
+    /// them are given but those declared by name, since the file that is not there does no harm.
     pub(crate) fn declared_modules(&self) -> Vec<Declared> {
         let tokens = &self.scan.tokens;
         let mut inline: Vec<(Range<usize>, String)> = Vec::new();
@@ -97,8 +97,14 @@ impl Source {
                 continue;
             }
             let is_parameter = tokens[start + 3..].trim_start().starts_with('$');
-            let names =
-                if is_parameter { all_words(tokens) } else { BTreeSet::from([name.as_str()]) };
+            let names = match is_parameter {
+                true => {
+                    let named = words(tokens, "mod").filter_map(|at| name_after(tokens, at + 3));
+                    let named: BTreeSet<String> = named.collect();
+                    all_words(tokens).into_iter().filter(|word| !named.contains(*word)).collect()
+                }
+                false => BTreeSet::from([name.as_str()]),
+            };
             let around = inline
                 .iter()
                 .filter(|(body, _)| body.contains(&start))

@@ -21,7 +21,7 @@ fn parse(bytes: &[u8]) -> Result<ConfigFile, ConfigError> {
 }
 
 fn parse_as(source: Source, bytes: &[u8]) -> Result<ConfigFile, ConfigError> {
-    let path = Path::new("/work/p/.mcp.json");
+    let path = Path::new("/project/.mcp.json");
     ConfigFile::parse(path, path, source, bytes)
 }
 

@@ -86,7 +86,11 @@ impl ServerError {
             }
             ServerErrorKind::Config(error) => error.without_server().to_string(),
             ServerErrorKind::Builtin(error) => error.clone(),
-            ServerErrorKind::Connect(error) => format!("cannot connect: {error}"),
+            ServerErrorKind::Connect(error) => {
+                let text = error.to_string();
+                let said = text.starts_with("cannot connect");
+                if said { text } else { format!("cannot connect: {text}") }
+            }
             ServerErrorKind::Held(held) => {
                 let name = quoted(&held.name);
                 let what = match held.hold {

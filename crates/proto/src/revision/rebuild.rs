@@ -23,10 +23,12 @@ pub(super) const URL_ONLY: Test = Test {
     says: "offers URLs and no forms",
     holds: |v| member(v, "url").is_some() && member(v, "form").is_none(),
 };
+pub(super) const A_TASK: Test =
+    Test { says: "is a task", holds: |v| member(v, "taskId").is_some() };
 pub(super) const URL_ELICITATION: Test =
     Test { says: "is -32042 (URL elicitation required)", holds: |v| v == b"-32042" };
 pub(super) const OF_A_RESOURCE: Test = Test {
-    says: "`data` names a `uri`",
+    says: "names a `uri` in `data`",
     holds: |v| member(v, "data").is_some_and(|d| member(&v[d.value.range()], "uri").is_some()),
 };
 

@@ -1,3 +1,5 @@
+mod any;
+mod docs;
 mod shapes;
 mod table;
 

@@ -3,7 +3,7 @@
 
 use super::change::{Change, Op, refuse};
 use super::rebuild::{
-    CHOICES_AS_ENUM, NO_LISTS, NOT_BOOLEAN, NOT_FORM, ONE_BLOCK, ONE_BLOCK_A_MESSAGE,
+    A_TASK, CHOICES_AS_ENUM, NO_LISTS, NOT_BOOLEAN, NOT_FORM, ONE_BLOCK, ONE_BLOCK_A_MESSAGE,
     TOOLS_AS_TEXT, URL_ONLY,
 };
 use super::rules::Rules;
@@ -20,7 +20,7 @@ pub(super) const CHANGES: &[Change] = &[
     Change::down(Part::Params(ToolsCall), &[Op::Forget("task")]),
     Change::down(
         Part::Result(ToolsCall),
-        &[Op::In("content", &[Op::Each(&[Op::Forget("icons")])]), refuse("task")],
+        &[Op::In("content", &[Op::Each(&[Op::Forget("icons")])]), NO_TASK],
     ),
     Change::down(
         Part::Result(PromptsGet),
@@ -37,12 +37,12 @@ pub(super) const CHANGES: &[Change] = &[
     Change::down(Part::Params(SamplingCreateMessage), SAMPLING_DOWN),
     Change::down(
         Part::Result(SamplingCreateMessage),
-        &[Op::In("content", &[Op::Rebuild(ONE_BLOCK)]), refuse("task")],
+        &[Op::In("content", &[Op::Rebuild(ONE_BLOCK)]), NO_TASK],
     ),
     Change::down(Part::Params(ElicitationCreate), ELICITATION_DOWN),
     Change::down(
         Part::Result(ElicitationCreate),
-        &[Op::In("content", &[Op::Each(&[Op::Rebuild(NO_LISTS)])]), refuse("task")],
+        &[Op::In("content", &[Op::Each(&[Op::Rebuild(NO_LISTS)])]), NO_TASK],
     ),
     Change::down(
         Part::Params(Initialize),
@@ -56,6 +56,9 @@ pub(super) const CHANGES: &[Change] = &[
     Change::down(Part::ServerCapabilities, SERVER_DOWN),
     Change::down(Part::Implementation, INFO_DOWN),
 ];
+
+// The answer to a request that was made a task is for whoever made it one.
+pub(super) const NO_TASK: Op = Op::RefuseIf("task", A_TASK);
 
 const ICONS: &[Op] = &[Op::Each(&[Op::Forget("icons")])];
 const INFO_DOWN: &[Op] =

@@ -6,7 +6,7 @@ use super::rebuild::{
 };
 use super::rules::{Lifecycle, Rules};
 use super::translate::Part;
-use super::v2025_11_25;
+use super::v2025_11_25::{self, NO_TASK};
 use crate::method::Method::{
     Cancelled, CompletionComplete, ElicitationCreate, Initialize, Message, Progress, PromptsGet,
     PromptsList, PromptsListChanged, ResourcesList, ResourcesListChanged, ResourcesRead,
@@ -35,7 +35,7 @@ pub(super) const CHANGES: &[Change] = &[
     Change { on: Part::Params(ToolsCall), up: &[Op::Forget("task")], down: RETRIED_DOWN },
     Change {
         on: Part::Result(ToolsCall),
-        up: &[TYPE, refuse("task")],
+        up: &[TYPE, NO_TASK],
         down: &[COMPLETE_ONLY, NO_TYPE, NO_SERVER, Op::Unstructure(NOT_AN_OBJECT)],
     },
     Change::down(Part::Params(PromptsGet), RETRIED_DOWN),
@@ -66,11 +66,11 @@ pub(super) const CHANGES: &[Change] = &[
     Change { on: Part::Params(SamplingCreateMessage), up: SAMPLING_UP, down: SAMPLING_DOWN },
     Change {
         on: Part::Result(SamplingCreateMessage),
-        up: &[refuse("task")],
+        up: &[NO_TASK],
         down: &[Op::In("content", BLOCKS_DOWN)],
     },
     Change { on: Part::Params(ElicitationCreate), up: ELICITATION_UP, down: ELICITATION_DOWN },
-    Change::up(Part::Result(ElicitationCreate), &[refuse("task"), Op::Forget("_meta")]),
+    Change::up(Part::Result(ElicitationCreate), &[NO_TASK, Op::Forget("_meta")]),
     Change::up(Part::Params(RootsList), &[Op::In("_meta", &[Op::Forget("progressToken")])]),
     Change::up(Part::Result(RootsList), &[Op::Forget("_meta")]),
     Change {

@@ -37,7 +37,7 @@ fn d126_duplicates_are_warned_about_with_both_places() {
     let warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         warnings,
-        ["/work/p/.mcp.json:3:3: key \"a\" stands here again (first at 2:3); this one counts"]
+        ["/project/.mcp.json:3:3: key \"a\" stands here again (first at 2:3); this one counts"]
     );
 }
 
@@ -45,13 +45,13 @@ fn d126_duplicates_are_warned_about_with_both_places() {
 fn d126_positions_count_characters_and_survive_comments() {
     let text = "\u{feff}{ // 说明\r\n  /* 文档 */ \"文\": 1 }";
     assert!(
-        failure(text).starts_with("/work/p/.mcp.json:2:12: unknown key \"文\""),
+        failure(text).starts_with("/project/.mcp.json:2:12: unknown key \"文\""),
         "{}",
         failure(text)
     );
     let message = failure("{\"mcpServers\": {\n\"文\" 1}}");
     assert!(
-        message.starts_with("/work/p/.mcp.json:2:5: not valid JSON: expected `:`"),
+        message.starts_with("/project/.mcp.json:2:5: not valid JSON: expected `:`"),
         "{message}"
     );
     assert!(failure("").contains("1:1: not valid JSON: the file is empty"));
@@ -75,7 +75,7 @@ fn d127_variables_from_the_handed_environment() {
     assert_eq!(a.headers, [("Authorization".to_owned(), Secret::new("Bearer t0"))]);
 
     let message = problem(&config, "b");
-    for part in ["server \"b\"", "MISSING", "args[0]", "/work/p/.mcp.json:12:5"] {
+    for part in ["server \"b\"", "MISSING", "args[0]", "/project/.mcp.json:12:5"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     assert_eq!(child(&config, "d").args, ["$TOKEN", "${TOKEN}"]);

@@ -31,8 +31,8 @@ fn the_project_counts_over_the_user_by_name_and_key() {
 fn relative_folders_are_the_projects_own_in_a_project_file() {
     let config = resolve(&files(USER, PROJECT), &[]);
     assert_eq!(child(&config, "a").cwd, None);
-    assert_eq!(child(&config, "b").cwd.as_deref(), Some(Path::new("/work/p/sub")));
-    assert_eq!(child(&config, "c").cwd.as_deref(), Some(Path::new("/work/p")));
+    assert_eq!(child(&config, "b").cwd.as_deref(), Some(Path::new("/project/sub")));
+    assert_eq!(child(&config, "c").cwd.as_deref(), Some(Path::new("/project")));
 }
 
 #[test]
