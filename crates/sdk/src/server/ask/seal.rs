@@ -16,7 +16,7 @@ const TAG: usize = 4;
 /// Keys that seal the state of unfinished requests.
 ///
 /// Processes that serve the same clients share a secret
-/// ([`StateKeys::from_secret`]); a process alone makes its own.
+/// ([`StateKeys::from_secrets`]); a process alone makes its own.
 pub struct StateKeys {
     /// The newest first; all of them open, the first seals.
     keys: Vec<Key>,
