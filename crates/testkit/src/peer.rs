@@ -2,11 +2,11 @@
 //!
 //! | arguments | what is served |
 //! |---|---|
-//! | `fixture` | [`fixture`] on stdin and stdout |
+//! | `fixture` | [`crate::fixture`] on stdin and stdout |
 //! | `fixture http ADDR` | the same over Streamable HTTP; says where on stderr |
 //! | `docs` | [`docs`](crate::fixture::docs) on stdin and stdout |
-//! | `weather` | [`weather`] on stdin and stdout |
-//! | `faulty FAULT …` | [`faulty`], a server that misbehaves |
+//! | `weather` | [`crate::weather`] on stdin and stdout |
+//! | `faulty FAULT …` | [`crate::faulty`], a server that misbehaves |
 
 use crate::{faulty, fixture, weather};
 use carrick::Server;
