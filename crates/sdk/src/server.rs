@@ -181,7 +181,8 @@ impl ServerBuilder {
 fn list_body<'a>(tools: impl Iterator<Item = &'a Definition>) -> Vec<u8> {
     let mut list = ListToolsResult::default();
     list.tools = tools.cloned().collect();
-    dispatch::cacheable_body(&list)
+    #[expect(clippy::expect_used, reason = "definitions are made of text and of JSON already")]
+    dispatch::cacheable_body(&list).expect("tool definitions serialize")
 }
 
 /// Lists functions marked with [`crate::tool`] for [`ServerBuilder::tools`].

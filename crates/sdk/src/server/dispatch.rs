@@ -104,7 +104,7 @@ fn cursor(call: &Call) -> Result<Option<String>, RpcError> {
 
 fn list_templates(source: &dyn ResourceSource, call: &Call) -> Outcome {
     match cursor(call) {
-        Ok(None) => complete(cacheable_body(&resources::templates_page(source))),
+        Ok(None) => cacheable(&resources::templates_page(source)),
         Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
         Err(error) => Outcome::Error(error),
     }
@@ -118,7 +118,7 @@ fn list_resources(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
     Dispatch::Pending(
         async move {
             match source.list(cursor.as_deref()).await {
-                Ok(page) => complete(cacheable_body(&page)),
+                Ok(page) => cacheable(&page),
                 Err(error) => Outcome::Error(error),
             }
         }
@@ -134,7 +134,7 @@ fn read_resource(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
     Dispatch::Pending(
         async move {
             match source.read(&uri).await {
-                Ok(contents) => complete(cacheable_body(&contents)),
+                Ok(contents) => cacheable(&contents),
                 Err(mut error) => {
                     if error.code == RpcError::INVALID_PARAMS {
                         error.code = not_found;
@@ -158,7 +158,7 @@ fn brief(name: &str) -> &str {
 }
 
 /// A list or a resource with the hint that it may change at any time.
-pub(super) fn cacheable_body(result: &impl Serialize) -> Vec<u8> {
+pub(super) fn cacheable_body(result: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Hinted<'a, T> {
@@ -168,7 +168,15 @@ pub(super) fn cacheable_body(result: &impl Serialize) -> Vec<u8> {
         cache_scope: &'static str,
     }
     let hinted = Hinted { result, ttl_ms: 0, cache_scope: "private" };
-    serde_json::to_vec(&hinted).unwrap_or_else(|_| b"{}".to_vec())
+    serde_json::to_vec(&hinted)
+}
+
+/// The answer that lists or reads something.
+fn cacheable(result: &impl Serialize) -> Outcome {
+    match cacheable_body(result) {
+        Ok(body) => complete(body),
+        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
+    }
 }
 
 fn complete(body: Vec<u8>) -> Outcome {

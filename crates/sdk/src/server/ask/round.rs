@@ -145,7 +145,10 @@ impl Round {
         }
         let open = std::mem::take(&mut state.open);
         state.journal.expires = expires;
-        let journal = serde_json::to_vec(&state.journal).unwrap_or_default();
+        let journal = match serde_json::to_vec(&state.journal) {
+            Ok(journal) => journal,
+            Err(error) => return Some(Err(RpcError::internal(error.to_string()))),
+        };
         if journal.len() > LIMIT {
             let text = format!("the answers so far have more than {LIMIT} bytes");
             return Some(Err(RpcError::internal(text)));
