@@ -9,7 +9,7 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Asks, Dispatch, Outbox, Server};
+use crate::server::{Asks, Connection, Dispatch, Service};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits};
@@ -70,7 +70,7 @@ pub enum ServeError {
 ///
 /// # Errors
 /// When answers can no longer be written.
-pub async fn serve<T: Transport>(server: &Server, transport: T) -> Result<(), ServeError> {
+pub async fn serve<T: Transport>(server: &impl Service, transport: T) -> Result<(), ServeError> {
     serve_with(server, transport, ServeOptions::default()).await
 }
 
@@ -79,14 +79,14 @@ pub async fn serve<T: Transport>(server: &Server, transport: T) -> Result<(), Se
 /// # Errors
 /// When answers can no longer be written.
 pub async fn serve_with<T: Transport>(
-    server: &Server,
+    server: &impl Service,
     transport: T,
     options: ServeOptions,
 ) -> Result<(), ServeError> {
     let (outbox, inbox) = outbox::channel();
     let mut driver = Driver {
         peer: ServerPeer::new(server.identity(), options.limits),
-        server: server.clone(),
+        connection: server.connect(outbox.clone()),
         transport,
         options,
         running: BTreeMap::new(),
@@ -101,7 +101,7 @@ pub async fn serve_with<T: Transport>(
 }
 
 struct Driver<T> {
-    server: Server,
+    connection: Box<dyn Connection>,
     peer: ServerPeer,
     transport: T,
     options: ServeOptions,
@@ -248,6 +248,7 @@ impl<T: Transport> Driver<T> {
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
+                ServerOutput::Notification(message) => self.connection.notified(message),
                 ServerOutput::Ignored(what) => tracing::debug!(what, "ignored"),
                 _ => {}
             }
@@ -275,8 +276,7 @@ impl<T: Transport> Driver<T> {
 
     fn start(&mut self, call: Call) {
         let key = call.key;
-        let outbox: Arc<dyn Outbox> = self.outbox.clone();
-        match run(&self.server, call, &outbox) {
+        match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
                 // Progress and logs sent on the way precede the answer.
                 while let Some(note) = self.inbox.try_next() {
@@ -317,8 +317,8 @@ impl<T> Drop for Driver<T> {
 }
 
 /// Dispatches a call and polls its handler once.
-pub(crate) fn run(server: &Server, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
-    let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| server.dispatch(call, outbox)));
+pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
+    let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| connection.call(call)));
     let mut future = match dispatched {
         Ok(Dispatch::Pending(future)) => future,
         Ok(ready) => return ready,

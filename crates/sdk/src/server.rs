@@ -9,6 +9,7 @@ mod handler;
 mod output;
 mod resources;
 mod schema;
+mod service;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -21,8 +22,10 @@ pub use extract::{Args, FromRequest, Request, State};
 pub use handler::Handler;
 pub use output::{Fallible, IntoToolResult, Value, Whole};
 pub use resources::{ResourceSource, not_found};
+pub use service::{Connection, Service};
 pub use tool::{DefinedTool, Tool};
 
+use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::Identity;
 use carrick_proto::types::{
     Implementation, ListCapability, ListToolsResult, ResourceCapability, ServerCapabilities,
@@ -45,6 +48,8 @@ struct Inner {
     tools: BTreeMap<String, Tool>,
     /// The answer to `tools/list` in the newest shape.
     tools_list: Vec<u8>,
+    /// Arguments that clients mirror into headers, by tool.
+    mirrored: BTreeMap<String, Arc<[ParamHeader]>>,
     resources: Option<Arc<dyn ResourceSource>>,
     state: States,
     keys: Arc<StateKeys>,
@@ -73,11 +78,6 @@ impl Server {
     /// The tools as they are listed, by name.
     pub fn tools(&self) -> Vec<&Definition> {
         self.inner.tools.values().map(Tool::definition).collect()
-    }
-
-    /// What the protocol engine needs of it.
-    pub fn identity(&self) -> Arc<Identity> {
-        self.inner.identity.clone()
     }
 }
 
@@ -156,6 +156,7 @@ impl ServerBuilder {
             inner: Arc::new(Inner {
                 info: self.info,
                 identity,
+                mirrored: service::mirrored(self.tools.values().map(Tool::definition)),
                 tools: self.tools,
                 tools_list,
                 resources: self.resources,

@@ -2,7 +2,9 @@
 
 mod ask;
 mod batch;
+mod emit;
 mod identity;
+mod opening;
 mod output;
 
 pub use ask::AskKey;
@@ -11,18 +13,17 @@ pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
-use crate::revision::{Direction, Lifecycle, Part, Revision, is_touched, method_row, translate};
-use crate::rpc::{self, Field, Id, Json, Kind, Limits, Message, ScanError, Scanned};
+use crate::revision::{Direction, Lifecycle, Revision, method_row};
+use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned};
 use crate::types::{LogLevel, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use batch::{Batches, Place};
 use bytes::Bytes;
-use identity::supported;
-use serde::Serialize;
+use opening::log_level;
 
 struct Active {
     id: Id,
@@ -144,7 +145,7 @@ impl ServerPeer {
                     self.fail(place, Some(&id), &error);
                 }
             }
-            Kind::Notification => self.notification(&message),
+            Kind::Notification => self.notification(message),
             Kind::Result | Kind::Error => self.answered(&message),
         }
     }
@@ -177,53 +178,6 @@ impl ServerPeer {
             }
         }
         self.placed(place);
-    }
-
-    /// Reports how far a call is, if its sender asked for that. What does not
-    /// grow is no progress and is not sent (`basic/patterns/progress`).
-    pub fn progress(&mut self, key: CallKey, done: f64, total: Option<f64>, text: Option<&str>) {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            progress: Number,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            total: Option<Number>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            message: Option<&'a str>,
-        }
-        let Some(call) = self.active_mut(key) else { return };
-        let Some(token) = &call.progress_token else { return };
-        if !done.is_finite() || done <= call.progress {
-            return;
-        }
-        call.progress = done;
-        let total = total.filter(|total| total.is_finite()).map(Number);
-        let body = Body { progress: Number(done), total, message: text };
-        let Ok(body) = serde_json::to_vec(&body) else { return };
-        let mut params = br#"{"progressToken":"#.to_vec();
-        token.write(&mut params);
-        params.push(b',');
-        params.extend_from_slice(&body[1..]);
-        let (lane, revision) = (call.place.lane, call.revision);
-        self.notify(lane, revision, Method::Progress, params);
-    }
-
-    /// Sends a log message on behalf of a call, if its sender wants that level.
-    pub fn log(&mut self, key: CallKey, level: LogLevel, logger: Option<&str>, data: &[u8]) {
-        let Some(call) = self.active(key) else { return };
-        if call.log.is_none_or(|least| level < least) {
-            return;
-        }
-        let (lane, revision) = (call.place.lane, call.revision);
-        let mut params = format!("{{\"level\":\"{}\"", level.name()).into_bytes();
-        if let Some(logger) = logger {
-            params.extend_from_slice(br#","logger":""#);
-            rpc::push_escaped(&mut params, logger);
-            params.push(b'"');
-        }
-        params.extend_from_slice(br#","data":"#);
-        params.extend_from_slice(data);
-        params.push(b'}');
-        self.notify(lane, revision, Method::Message, params);
     }
 
     /// Gives up every call of a lane that has gone.
@@ -333,92 +287,14 @@ impl ServerPeer {
         }));
     }
 
-    /// Which revision a request is made in, by what it says or by the session.
-    fn revision_of(&self, message: &Message) -> Result<Revision, RpcError> {
-        if message.field(Field::MetaProtocolVersion).is_some() {
-            return modern_revision(message);
-        }
-        if message.method() == Method::Initialize {
-            return Ok(Revision::NEWEST_HANDSHAKE);
-        }
-        if let Some(session) = &self.session {
-            let early = matches!(message.method(), Method::Ping | Method::LoggingSetLevel);
-            if session.ready || early {
-                return Ok(session.revision);
-            }
-            return Err(RpcError::new(
-                RpcError::INVALID_REQUEST,
-                "the session is not ready: send notifications/initialized first",
-            ));
-        }
-        if message.method() == Method::Ping {
-            return Ok(Revision::NEWEST_HANDSHAKE);
-        }
-        Err(RpcError::invalid_params(format!(
-            "no protocol version: send initialize first, or put {} into _meta; \
-             this server speaks {}",
-            "io.modelcontextprotocol/protocolVersion",
-            supported().join(", "),
-        )))
-    }
-
-    fn initialize(
-        &mut self,
-        place: Place,
-        message: &Message,
-        id: Id,
-    ) -> Result<(), (Id, RpcError)> {
-        if self.session.is_some() {
-            let error = RpcError::new(
-                RpcError::INVALID_REQUEST,
-                "this session is initialized already; open another connection instead",
-            );
-            return Err((id, error));
-        }
-        let Some(asked) = message.text(Field::ProtocolVersion) else {
-            let error = RpcError::invalid_params("initialize needs params.protocolVersion");
-            return Err((id, error));
-        };
-        let revision = Revision::from_date(&asked)
-            .filter(|r| r.is_legacy())
-            .unwrap_or(Revision::NEWEST_HANDSHAKE);
-        let version = format!("\"protocolVersion\":\"{revision}\"");
-        let said = Bytes::copy_from_slice(&self.identity.initialize);
-        let said = match self.older(said, Part::Result(Method::Initialize), revision) {
-            Ok(said) => said,
-            Err(error) => return Err((id, error)),
-        };
-        let capabilities = ask::capabilities(message);
-        self.session = Some(Session { capabilities, revision, ready: false, log: LogLevel::Info });
-        let mut out = Vec::new();
-        rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
-        self.send(place, out);
-        Ok(())
-    }
-
-    fn set_level(&mut self, place: Place, message: &Message, id: Id) -> Result<(), (Id, RpcError)> {
-        let level = log_level(message, Field::Level);
-        let (Some(session), Some(level)) = (&mut self.session, level) else {
-            return Err((id, RpcError::invalid_params("params.level is not a log level")));
-        };
-        session.log = level;
-        self.reply(place, &id, b"{}");
-        Ok(())
-    }
-
-    fn notification(&mut self, message: &Message) {
+    fn notification(&mut self, message: Message) {
         match message.method() {
             Method::Initialized => match &mut self.session {
                 Some(session) => session.ready = true,
                 None => self.ignore("notifications/initialized before initialize".into()),
             },
-            Method::Cancelled => self.cancelled(message),
-            // Roots are not used yet; the newest state is asked for when needed.
-            Method::RootsListChanged => {}
-            _ => {
-                let name = message.method_name();
-                self.ignore(format!("an unknown notification: {}", brief(name.as_bytes())));
-            }
+            Method::Cancelled => self.cancelled(&message),
+            _ => self.out.push_back(ServerOutput::Notification(message)),
         }
     }
 
@@ -463,152 +339,10 @@ impl ServerPeer {
         self.drop_asks(key);
         Some(active)
     }
-
-    /// Wraps a result in the shape of its revision.
-    fn shape(
-        &self,
-        revision: Revision,
-        method: Method,
-        body: Vec<u8>,
-        has_meta: bool,
-        id: &Id,
-    ) -> Result<Vec<u8>, RpcError> {
-        let rules = revision.rules();
-        let mut out = Vec::with_capacity(body.len() + self.identity.complete.len() + 64);
-        if rules.result_type {
-            let members = if has_meta || !rules.server_info_in_meta {
-                self.identity.complete_bare
-            } else {
-                &self.identity.complete
-            };
-            rpc::result_response_with(&mut out, id, &body, members);
-        } else {
-            let body = self.older(body.into(), Part::Result(method), revision)?;
-            rpc::result_response(&mut out, id, &body);
-        }
-        Ok(out)
-    }
-
-    /// What the application said in the newest shape, in that of `revision`.
-    fn older(&self, body: Bytes, part: Part, revision: Revision) -> Result<Bytes, RpcError> {
-        if !is_touched(&body, part, Revision::NEWEST, revision) {
-            return Ok(body);
-        }
-        let internal = |e: &dyn core::fmt::Display| RpcError::internal(e.to_string());
-        let json = Json::parse(body, self.limits).map_err(|e| internal(&e))?;
-        let (json, _) =
-            translate(json, part, Revision::NEWEST, revision).map_err(|e| internal(&e))?;
-        Ok(json.into_bytes())
-    }
-
-    fn ignore(&mut self, what: String) {
-        self.out.push_back(ServerOutput::Ignored(what));
-    }
-
-    fn reply(&mut self, place: Place, id: &Id, result: &[u8]) {
-        let mut out = Vec::new();
-        rpc::result_response(&mut out, id, result);
-        self.send(place, out);
-    }
-
-    fn send(&mut self, place: Place, bytes: Vec<u8>) {
-        self.answer(place, bytes, None);
-    }
-
-    fn answer(&mut self, place: Place, bytes: Vec<u8>, error: Option<i64>) {
-        match place {
-            Place { lane, batch: None } => {
-                self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Response, error });
-            }
-            Place { batch: Some(batch), .. } => self.batches.add(batch, &bytes),
-        }
-    }
-
-    /// Nothing more comes of this part of a batch.
-    fn placed(&mut self, place: Place) {
-        let done = place.batch.and_then(|batch| self.batches.done(batch));
-        if let Some((lane, bytes)) = done {
-            self.out.push_back(ServerOutput::Send {
-                lane,
-                bytes,
-                sent: Sent::Response,
-                error: None,
-            });
-        }
-    }
-
-    fn notify(&mut self, lane: Lane, revision: Revision, method: Method, params: Vec<u8>) {
-        // A notification that its revision has no form for is nothing to fail over.
-        let Ok(params) = self.older(params.into(), Part::Params(method), revision) else { return };
-        let mut bytes = Vec::new();
-        rpc::notification(&mut bytes, method.name(), &params);
-        self.out.push_back(ServerOutput::Send {
-            lane,
-            bytes,
-            sent: Sent::Notification,
-            error: None,
-        });
-    }
-
-    fn fail(&mut self, place: Place, id: Option<&Id>, error: &RpcError) {
-        let mut bytes = Vec::new();
-        let data = error.data.as_ref().map(|raw| raw.get().as_bytes());
-        rpc::error_response(&mut bytes, id, error.code, &error.message, data);
-        self.answer(place, bytes, Some(error.code));
-    }
 }
 
 fn method_not_found(message: &Message) -> RpcError {
     let name = message.method_name();
     let text = format!("no method {:?} here", brief(name.as_bytes()));
     RpcError::new(RpcError::METHOD_NOT_FOUND, text)
-}
-
-/// The revision that a request with per-request metadata names.
-fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
-    let Some(asked) = message.text(Field::MetaProtocolVersion) else {
-        return Err(RpcError::invalid_params("the protocol version in _meta must be a string"));
-    };
-    let level = message.field(Field::MetaLogLevel);
-    if level.is_some() && log_level(message, Field::MetaLogLevel).is_none() {
-        return Err(RpcError::invalid_params("the log level in _meta is none of the eight"));
-    }
-    let known = Revision::from_date(&asked).filter(|r| !r.is_legacy());
-    let Some(revision) = known else {
-        #[derive(Serialize)]
-        struct Data<'a> {
-            supported: Vec<&'static str>,
-            requested: &'a str,
-        }
-        let data = Data { supported: supported(), requested: &asked };
-        let text = format!("protocol version {:?} is not supported per request", {
-            brief(asked.as_bytes())
-        });
-        return Err(RpcError::new(RpcError::UNSUPPORTED_VERSION, text).with_data(&data));
-    };
-    let capabilities = message.field(Field::MetaClientCapabilities);
-    if capabilities.is_none_or(|json| json.first() != Some(&b'{')) {
-        return Err(RpcError::invalid_params(
-            "_meta needs io.modelcontextprotocol/clientCapabilities, an object",
-        ));
-    }
-    Ok(revision)
-}
-
-fn log_level(message: &Message, field: Field) -> Option<LogLevel> {
-    message.text(field).and_then(|name| LogLevel::from_name(&name))
-}
-
-/// A number that is written without a fraction when it has none.
-struct Number(f64);
-
-impl Serialize for Number {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let whole = self.0 as i64;
-        if whole as f64 == self.0 && whole.unsigned_abs() < 1 << 53 {
-            serializer.serialize_i64(whole)
-        } else {
-            serializer.serialize_f64(self.0)
-        }
-    }
 }

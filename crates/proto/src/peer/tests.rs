@@ -229,6 +229,10 @@ impl Server {
                 ServerOutput::Answered(ask, answer) => {
                     self.ignored.push(format!("answered {ask:?}: {answer:?}"));
                 }
+                ServerOutput::Notification(message) => {
+                    let name = message.method_name();
+                    self.ignored.push(format!("told {}", brief(name.as_bytes())));
+                }
                 ServerOutput::Ignored(what) => self.ignored.push(what),
             }
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::server::Server;
 use crate::transport::MemoryTransport;
 use crate::transport::memory;
 use crate::{State, tool, tools};

@@ -69,7 +69,6 @@ pub enum Sent {
 /// What the driver has to do.
 #[derive(Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for every call")]
 pub enum ServerOutput {
     /// Send this message.
     Send {
@@ -88,6 +87,9 @@ pub enum ServerOutput {
     Cancel(CallKey),
     /// The client has answered an ask: a result in the newest shape, or its error.
     Answered(AskKey, Result<Json, RpcError>),
+    /// The client tells something that the engine has no use for itself, as
+    /// that its roots have changed. What came before it has been handed out.
+    Notification(Message),
     /// Something came that has no answer and no effect: worth a log line.
     Ignored(String),
 }

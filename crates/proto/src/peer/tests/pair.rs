@@ -110,6 +110,7 @@ impl Pair {
                 ServerOutput::Call(call) => self.calls.push(call),
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
                 ServerOutput::Answered(ask, answer) => self.answered.push((ask, answer)),
+                ServerOutput::Notification(message) => panic!("told {}", message.method_name()),
                 ServerOutput::Ignored(what) => panic!("our own client said {what}"),
             }
         }

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use carrick_proto::http::{AccessRules, Hosts};
 use carrick_proto::rpc::Limits;
 
-use crate::server::Server;
+use crate::server::Service;
 
 use endpoint::Endpoint;
 
@@ -108,7 +108,7 @@ impl HttpServer {
     ///
     /// When the address cannot be bound.
     pub async fn bind(
-        server: Server,
+        service: impl Service,
         address: SocketAddr,
         options: HttpServerOptions,
     ) -> io::Result<Self> {
@@ -117,7 +117,7 @@ impl HttpServer {
         let rules = options.access.clone();
         let access =
             rules.unwrap_or_else(|| AccessRules::new(Hosts::Loopback { port: address.port() }));
-        let endpoint = Arc::new(Endpoint::new(server, access, options));
+        let endpoint = Arc::new(Endpoint::new(Arc::new(service), access, options));
         Ok(Self { listener, address, endpoint })
     }
 

@@ -14,7 +14,7 @@ use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::drive::{caught, run};
-use crate::server::{Asks, Dispatch, Outbox, Server};
+use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
 use super::signals::Signals;
@@ -32,10 +32,9 @@ pub(super) enum Said {
 /// A handler that does not answer at once gets a task of its own, which ends
 /// when the conversation is dropped.
 pub(super) struct Conversation {
-    server: Server,
+    connection: Box<dyn Connection>,
     peer: ServerPeer,
     signals: Arc<Signals>,
-    outbox: Arc<dyn Outbox>,
     asks: Asks,
     running: JoinSet<(CallKey, Outcome)>,
     handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
@@ -45,13 +44,13 @@ pub(super) struct Conversation {
 impl Conversation {
     /// A conversation in which up to `max_calls` handlers run at once; further
     /// calls are answered with an error.
-    pub(super) fn new(server: Server, limits: Limits, max_calls: usize) -> Self {
+    pub(super) fn new(service: &dyn Service, limits: Limits, max_calls: usize) -> Self {
         let signals = Arc::new(Signals::default());
-        let outbox = Arc::clone(&signals) as Arc<dyn Outbox>;
-        let peer = ServerPeer::new(server.identity(), limits);
+        let connection = service.connect(signals.clone());
+        let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
         let asks = Asks::default();
-        Self { server, peer, signals, outbox, asks, running, handles, max_calls }
+        Self { connection, peer, signals, asks, running, handles, max_calls }
     }
 
     /// Takes a frame from the client.
@@ -114,6 +113,7 @@ impl Conversation {
                         }
                     }
                 }
+                ServerOutput::Notification(message) => self.connection.notified(message),
                 ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
                 _ => {}
             }
@@ -127,7 +127,7 @@ impl Conversation {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));
         }
-        match run(&self.server, call, &self.outbox) {
+        match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
                 self.signals.drain(&mut self.peer, &mut self.asks, None);
                 self.peer.respond(key, outcome);

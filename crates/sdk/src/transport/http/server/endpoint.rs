@@ -1,6 +1,5 @@
 //! From a request to whoever answers it.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +9,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use carrick_proto::http::{Accept, AccessRules, Field, ParamHeader, name, param_headers};
+use carrick_proto::http::{Accept, AccessRules, Field, name};
 
-use crate::server::Server;
+use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
@@ -21,21 +20,22 @@ use super::session::{Session, Sessions};
 
 /// What all connections share.
 pub(super) struct Endpoint {
-    pub(super) server: Server,
+    pub(super) service: Arc<dyn Service>,
     pub(super) options: HttpServerOptions,
     pub(super) sessions: Sessions,
-    /// Arguments that clients mirror into headers, by tool.
-    pub(super) params: BTreeMap<String, Vec<ParamHeader>>,
     access: AccessRules,
     /// Whether a refused host or origin was reported.
     reported: AtomicBool,
 }
 
 impl Endpoint {
-    pub(super) fn new(server: Server, access: AccessRules, options: HttpServerOptions) -> Self {
+    pub(super) fn new(
+        service: Arc<dyn Service>,
+        access: AccessRules,
+        options: HttpServerOptions,
+    ) -> Self {
         let sessions = Sessions::new(&options);
-        let params = mirrored_params(&server);
-        Self { server, options, sessions, params, access, reported: AtomicBool::new(false) }
+        Self { service, options, sessions, access, reported: AtomicBool::new(false) }
     }
 
     pub(super) async fn answer(
@@ -156,19 +156,4 @@ pub(super) fn event_stream(events: Events) -> Response<Answer> {
     let mut response = Response::new(Answer::Events(events));
     response.headers_mut().extend(HEADERS);
     response
-}
-
-fn mirrored_params(server: &Server) -> BTreeMap<String, Vec<ParamHeader>> {
-    let mut params = BTreeMap::new();
-    for tool in server.tools() {
-        let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
-        match param_headers(&schema) {
-            Ok(headers) if headers.is_empty() => {}
-            Ok(headers) => {
-                params.insert(tool.name.clone(), headers);
-            }
-            Err(error) => tracing::warn!(tool = %tool.name, %error, "clients will leave it out"),
-        }
-    }
-    params
 }

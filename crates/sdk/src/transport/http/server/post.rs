@@ -134,12 +134,12 @@ impl Endpoint {
         if message.method() != Method::ToolsCall {
             return Ok(());
         }
-        let tool = message.text(Field::Name).and_then(|tool| self.params.get(&*tool));
+        let tool = message.text(Field::Name).and_then(|tool| self.service.mirrored(&tool));
         let Some(params) = tool else { return Ok(()) };
         let arguments = message.field(Field::Arguments).unwrap_or(b"null");
         // Arguments that are no object are for the tool to refuse.
         let Ok(arguments) = serde_json::from_slice(arguments) else { return Ok(()) };
-        for param in params {
+        for param in &*params {
             param.check(field(headers, param.header.as_str()), &arguments)?;
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Endpoint {
             .is_some_and(|capabilities| capabilities.first() == Some(&b'{'));
         let limits = self.options.limits;
         let mut conversation =
-            Box::new(Conversation::new(self.server.clone(), limits, self.options.max_calls));
+            Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
         conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
         if let Some(Said::Message(_, message)) = &first
@@ -280,8 +280,7 @@ impl Endpoint {
             return Err(full());
         }
         let limits = self.options.limits;
-        let mut conversation =
-            Conversation::new(self.server.clone(), limits, self.options.max_calls);
+        let mut conversation = Conversation::new(&*self.service, limits, self.options.max_calls);
         conversation.take(ONLY, Scanned::One(message));
         // The engine itself answers the handshake, at once.
         let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     fn conversation() -> Conversation {
-        Conversation::new(Server::builder("s", "1").build(), Limits::default(), 1)
+        Conversation::new(&Server::builder("s", "1").build(), Limits::default(), 1)
     }
 
     #[tokio::test]

@@ -1,0 +1,81 @@
+//! What a driver serves.
+
+use super::{Dispatch, Outbox, Server};
+use carrick_proto::http::{ParamHeader, param_headers};
+use carrick_proto::peer::{Call, Identity};
+use carrick_proto::rpc::Message;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Something that answers clients: a [`Server`], or what stands in front of
+/// others, as a gateway does.
+pub trait Service: Send + Sync + 'static {
+    /// What it says of itself to a client that connects now.
+    fn identity(&self) -> Arc<Identity>;
+
+    /// A conversation begins: a connection (stdio), a session, or one request
+    /// that needs none. What it has to say outside of answers goes to `outbox`.
+    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection>;
+
+    /// The arguments of a tool that clients mirror into HTTP headers
+    /// (`basic/transports`, custom headers from tool parameters); none of a tool
+    /// without such or an unknown one.
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>>;
+}
+
+/// One conversation with a client; it ends when this is dropped.
+pub trait Connection: Send {
+    /// Hands a request to what answers it.
+    fn call(&mut self, call: Call) -> Dispatch;
+
+    /// Hears of a notification that the engine has no use for itself.
+    fn notified(&mut self, message: Message) {
+        let name = message.method_name();
+        let brief = &name[..name.floor_char_boundary(200)];
+        tracing::debug!(method = brief, "a notification has no effect");
+    }
+}
+
+impl Service for Server {
+    fn identity(&self) -> Arc<Identity> {
+        self.inner.identity.clone()
+    }
+
+    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+        Box::new(Direct { server: self.clone(), outbox })
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.inner.mirrored.get(tool).cloned()
+    }
+}
+
+/// A conversation with a server of this process.
+struct Direct {
+    server: Server,
+    outbox: Arc<dyn Outbox>,
+}
+
+impl Connection for Direct {
+    fn call(&mut self, call: Call) -> Dispatch {
+        self.server.dispatch(call, &self.outbox)
+    }
+}
+
+/// The mirrored arguments of each tool that has some.
+pub(super) fn mirrored<'a>(
+    tools: impl Iterator<Item = &'a carrick_proto::types::Tool>,
+) -> BTreeMap<String, Arc<[ParamHeader]>> {
+    let mut params = BTreeMap::new();
+    for tool in tools {
+        let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
+        match param_headers(&schema) {
+            Ok(headers) if headers.is_empty() => {}
+            Ok(headers) => {
+                params.insert(tool.name.clone(), headers.into());
+            }
+            Err(error) => tracing::warn!(tool = %tool.name, %error, "clients will leave it out"),
+        }
+    }
+    params
+}
