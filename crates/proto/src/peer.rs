@@ -6,15 +6,20 @@
 //! driver passes how long ago it started.
 
 mod client;
+mod pass;
 mod server;
 #[cfg(test)]
 mod tests;
 
+use client::read_error;
 pub use client::{
-    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head,
+    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Forward, Head,
     InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
-pub use server::{AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer};
+pub use pass::{Caller, Reply};
+pub use server::{
+    AskKey, AskPlace, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+};
 
 /// The start of some text, for a log or an error.
 fn brief(text: &[u8]) -> alloc::string::String {

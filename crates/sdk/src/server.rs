@@ -15,7 +15,7 @@ mod tests;
 mod tool;
 
 pub use ask::{AskError, Asks, Question, StateKeys};
-pub use context::{Context, Outbox};
+pub use context::{Context, Outbox, PassedAsk};
 pub use dispatch::Dispatch;
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};

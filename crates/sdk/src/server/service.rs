@@ -4,6 +4,7 @@ use super::{Dispatch, Outbox, Server};
 use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::peer::{Call, Identity};
 use carrick_proto::rpc::Message;
+use carrick_proto::types::LogLevel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,6 +28,12 @@ pub trait Service: Send + Sync + 'static {
 pub trait Connection: Send {
     /// Hands a request to what answers it.
     fn call(&mut self, call: Call) -> Dispatch;
+
+    /// Hears from which level on the client of a session wants log messages. The
+    /// engine leaves out those below it.
+    fn level_set(&mut self, level: LogLevel) {
+        let _ = level;
+    }
 
     /// Hears of a notification that the engine has no use for itself.
     fn notified(&mut self, message: Message) {

@@ -42,7 +42,7 @@ impl Replay<'_> {
         let at = self.transcript.at(step);
         match &step.what {
             What::ServerSays(line) => {
-                self.peer.handle_input(self.now, line.clone().into());
+                self.peer.handle_input(self.now, Lane::Connection, line.clone().into());
                 self.drain();
             }
             What::ClientSays(line) => {

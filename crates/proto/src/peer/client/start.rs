@@ -221,6 +221,7 @@ impl ClientPeer {
         };
         let known = Revision::from_date(&version).filter(|r| r.is_legacy());
         let Some(revision) = known else { return self.failed(no_common(&[version])) };
+        let said = json.clone();
         let json = match result::newest(json, Part::Result(Method::Initialize), revision) {
             Ok(json) => json,
             Err(error) => return self.failed(error),
@@ -238,6 +239,7 @@ impl ClientPeer {
             capabilities: body.capabilities,
             info: serde_json::from_value(body.server_info).ok(),
             instructions: body.instructions,
+            said,
         });
     }
 
@@ -294,6 +296,7 @@ fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
         capabilities: body.capabilities,
         info,
         instructions: body.instructions,
+        said: json.clone(),
     }))
 }
 
