@@ -14,7 +14,7 @@ mod service;
 mod tests;
 mod tool;
 
-pub use ask::{AskError, Asks, Question, StateKeys};
+pub use ask::{AskError, Asks, Question, StateKeys, Unsealable, state_binding};
 pub use context::{Context, Outbox, PassedAsk};
 pub use dispatch::Dispatch;
 pub use error::ToolError;

@@ -48,11 +48,10 @@ impl Reply {
     }
 
     /// Its result or error in the shape of `to`; `method` is what it answers.
-    pub(super) fn body_in(
-        &self,
-        method: Method,
-        to: Revision,
-    ) -> Result<(Json, Losses), Untranslatable> {
+    ///
+    /// # Errors
+    /// When that revision has no form for it.
+    pub fn body_in(&self, method: Method, to: Revision) -> Result<(Json, Losses), Untranslatable> {
         let part = if self.is_error() { Part::Error(method) } else { Part::Result(method) };
         body_in(&self.message, part, self.revision, to)
     }

@@ -133,8 +133,15 @@ impl ServerPeer {
             return;
         }
         let of_call = self.asks.open.iter().filter(|(_, open)| open.call == Some(key));
-        let open: Vec<AskKey> = of_call.map(|(ask, _)| *ask).collect();
-        open.into_iter().for_each(|ask| self.drop_ask(ask));
+        let open: Vec<(AskKey, bool)> = of_call.map(|(ask, open)| (*ask, open.raw)).collect();
+        for (ask, raw) in open {
+            self.drop_ask(ask);
+            if raw {
+                // Whoever asked is elsewhere and waits.
+                let error = RpcError::internal("the call has ended");
+                self.out.push_back(ServerOutput::Answered(ask, Err(error)));
+            }
+        }
     }
 
     fn cancel_ask(&mut self, ask: AskKey, open: Open) {

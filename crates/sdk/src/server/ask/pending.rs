@@ -89,9 +89,16 @@ impl Asks {
 
     /// Passes an answer on.
     pub fn answered(&mut self, ask: AskKey, answer: Result<Json, RpcError>) {
-        if let Some(Waiting::Read(waiting)) = self.waiting.remove(&ask) {
+        match self.waiting.remove(&ask) {
             // The handler may have given up meanwhile.
-            let _ = waiting.send(answer.map_err(AskError::Refused));
+            Some(Waiting::Read(waiting)) => drop(waiting.send(answer.map_err(AskError::Refused))),
+            Some(Waiting::PassedOn(waiting)) => {
+                if let Err(error) = answer {
+                    // Whoever waited may have gone.
+                    let _ = waiting.send(Err(error));
+                }
+            }
+            None => {}
         }
     }
 }
