@@ -161,8 +161,8 @@ impl ServerPeer {
         let (place, id) = (call.place, call.id);
         match outcome {
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
-            Outcome::Result { body, has_meta } => {
-                match self.shape(call.revision, call.method, body, has_meta, &id) {
+            Outcome::Result { body, has_meta, plain } => {
+                match self.shape(call.revision, call.method, body, has_meta, plain, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
@@ -229,7 +229,7 @@ impl ServerPeer {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
-                match self.shape(revision, method, body, false, &id) {
+                match self.shape(revision, method, body, false, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }

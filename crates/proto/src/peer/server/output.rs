@@ -46,6 +46,10 @@ pub enum Outcome {
         body: Vec<u8>,
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
+        /// Whether it is the result of a tool call with nothing in it that some
+        /// revision writes otherwise, so that it need not be looked through
+        /// ([`CallToolResult::is_plain`](crate::types::CallToolResult::is_plain)).
+        plain: bool,
     },
     /// A request for input, without `resultType`: a JSON object with
     /// `inputRequests`, `requestState` or both. Only for revisions in which the
