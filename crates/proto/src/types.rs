@@ -11,6 +11,7 @@ mod error;
 mod meta;
 mod prompt;
 mod resource;
+mod subscription;
 mod tool;
 
 pub use ask::{
@@ -29,6 +30,7 @@ pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
+pub use subscription::SubscriptionFilter;
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations};
 
 /// Any JSON, kept as the text it came as.

@@ -10,9 +10,9 @@ mod start;
 
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
-pub use output::{Changed, ClientOutput, Head};
+pub use output::{ClientOutput, Head};
 
-use super::{Lane, brief};
+use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};

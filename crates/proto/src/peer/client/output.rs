@@ -2,26 +2,12 @@
 
 use super::{CallError, ServerDescription};
 use crate::method::Method;
-use crate::peer::Lane;
+use crate::peer::{Changed, Lane};
 use crate::revision::Revision;
 use crate::rpc::{Id, Json};
 use crate::types::Progress;
 use alloc::string::String;
 use alloc::vec::Vec;
-
-/// Which list a server says has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Changed {
-    /// The tools.
-    Tools,
-    /// The prompts.
-    Prompts,
-    /// The resources.
-    Resources,
-    /// One resource, by URI.
-    Resource(String),
-}
 
 /// What a transport needs to know of a message to send, besides its bytes.
 #[derive(Clone, Debug)]

@@ -111,6 +111,7 @@ impl Pair {
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
                 ServerOutput::Answered(ask, answer) => self.answered.push((ask, answer)),
                 ServerOutput::Notification(message) => panic!("told {}", message.method_name()),
+                ServerOutput::Opened(_) => {}
                 ServerOutput::Ignored(what) => panic!("our own client said {what}"),
             }
         }

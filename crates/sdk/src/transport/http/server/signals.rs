@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use futures_util::future::BoxFuture;
 
-use carrick_proto::peer::{CallKey, ServerPeer};
+use carrick_proto::peer::{CallKey, Changed, Changes, ServerPeer};
 use carrick_proto::types::LogLevel;
 
 use crate::server::{Asks, Outbox, Question};
@@ -23,6 +23,9 @@ pub(super) struct Signals {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<(CallKey, Signal)>,
+    changes: Changes,
+    /// The server is about to go.
+    closing: bool,
     logs: usize,
     dropped: u64,
     waker: Option<Waker>,
@@ -44,7 +47,7 @@ impl Signals {
         asks: &mut Asks,
         waker: Option<&Waker>,
     ) -> bool {
-        let queue = {
+        let (queue, changes, closing) = {
             let mut state = self.lock();
             if let Some(waker) = waker {
                 state.waker = Some(waker.clone());
@@ -54,9 +57,10 @@ impl Signals {
                 state.dropped = 0;
             }
             state.logs = 0;
-            std::mem::take(&mut state.queue)
+            let queue = std::mem::take(&mut state.queue);
+            (queue, std::mem::take(&mut state.changes), std::mem::take(&mut state.closing))
         };
-        let some = !queue.is_empty();
+        let some = !queue.is_empty() || !changes.is_empty() || closing;
         for (key, signal) in queue {
             match signal {
                 Signal::Progress { done, total, message } => {
@@ -68,7 +72,20 @@ impl Signals {
                 Signal::Ask(question) => asks.ask(peer, key, question),
             }
         }
+        if !changes.is_empty() {
+            peer.tell(changes);
+        }
+        if closing {
+            peer.end_listens();
+        }
         some
+    }
+
+    /// Ends what only waits for changes, in good order.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closing = true;
+        state.wake();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -79,6 +96,10 @@ impl Signals {
 impl State {
     fn push(&mut self, key: CallKey, signal: Signal) {
         self.queue.push_back((key, signal));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -113,5 +134,11 @@ impl Outbox for Signals {
         // Each call waits for its answers, so these are few.
         self.lock().push(key, Signal::Ask(question));
         Box::pin(std::future::ready(()))
+    }
+
+    fn changed(&self, changed: Changed) {
+        let mut state = self.lock();
+        state.changes.add(changed);
+        state.wake();
     }
 }
