@@ -14,8 +14,13 @@ pub struct ClientConfig {
     pub info: Implementation,
     /// `ClientCapabilities` as JSON. Default `{}`.
     pub capabilities: String,
-    /// What is known of the server from an earlier run. Default: nothing.
+    /// What is known of the server from an earlier run: [`ServerDescription::era`]
+    /// of then. It saves time where it still holds, and costs some where it
+    /// does not. Default: nothing.
     pub era: Option<Era>,
+    /// The one revision to offer and to accept; it also settles the era.
+    /// Default: all that there are, newest first.
+    pub revision: Option<Revision>,
     /// How long the server may be silent on the probe before the handshake is
     /// tried. Default 3 s.
     pub probe_timeout: Duration,
@@ -32,10 +37,21 @@ impl ClientConfig {
             info,
             capabilities: "{}".into(),
             era: None,
+            revision: None,
             probe_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(10),
             limits: Limits::default(),
         }
+    }
+
+    /// Whether this client speaks `revision`.
+    pub(super) fn speaks(&self, revision: Revision) -> bool {
+        self.revision.is_none_or(|only| only == revision)
+    }
+
+    /// The revisions that this client speaks, oldest first.
+    pub(super) fn spoken(&self) -> impl DoubleEndedIterator<Item = Revision> {
+        Revision::ALL.iter().copied().filter(|revision| self.speaks(*revision))
     }
 }
 
@@ -46,6 +62,13 @@ pub enum Era {
     Legacy,
     /// Metadata on every request.
     Modern,
+}
+
+impl Era {
+    /// The lifecycle that a revision has.
+    pub fn of(revision: Revision) -> Self {
+        if revision.is_legacy() { Self::Legacy } else { Self::Modern }
+    }
 }
 
 /// What the server said of itself when the connection opened.
@@ -65,7 +88,7 @@ pub struct ServerDescription {
 impl ServerDescription {
     /// The lifecycle of the revision spoken.
     pub fn era(&self) -> Era {
-        if self.revision.is_legacy() { Era::Legacy } else { Era::Modern }
+        Era::of(self.revision)
     }
 }
 

@@ -5,8 +5,8 @@
 //! execute it.
 
 use super::{
-    CallError, CallOptions, ClientOutput, ClientPeer, Era, LaneEnd, Phase, ServerDescription,
-    result,
+    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, LaneEnd, Phase,
+    ServerDescription, result,
 };
 use crate::method::Method;
 use crate::peer::Lane;
@@ -45,12 +45,15 @@ impl ClientPeer {
     /// follows. After a failure it may be called again on a new transport, with
     /// another `era`.
     pub fn connect(&mut self, now: Duration, era: Option<Era>) {
-        let era = era.or(self.config.era);
+        let pinned = self.config.revision.map(Era::of);
+        let era = pinned.or(era).or(self.config.era);
         let by = now.saturating_add(self.config.connect_timeout);
         self.opening = Opening { era, by, ..Opening::default() };
         match era {
             Some(Era::Legacy) => self.initialize(now),
-            Some(Era::Modern) | None => self.probe(now, Revision::NEWEST),
+            Some(Era::Modern) | None => {
+                self.probe(now, self.config.revision.unwrap_or(Revision::NEWEST));
+            }
         }
     }
 
@@ -66,7 +69,7 @@ impl ClientPeer {
 
     pub(super) fn opening_answered(&mut self, now: Duration, result: Result<Json, CallError>) {
         match (&self.phase, result) {
-            (Phase::Probing { .. }, Ok(json)) => match discovered(&json) {
+            (Phase::Probing { .. }, Ok(json)) => match discovered(&json, &self.config) {
                 Ok(Some(description)) => self.ready(description),
                 Ok(None) => self.initialize(now),
                 // Some legacy servers answer anything with some result.
@@ -111,23 +114,26 @@ impl ClientPeer {
         }
         self.opening.late = None;
         let json = result::read(Method::ServerDiscover, Revision::NEWEST, message);
-        self.opening.discovered = json.ok().and_then(|json| discovered(&json).ok().flatten());
+        let discovered = json.ok().and_then(|json| discovered(&json, &self.config).ok().flatten());
+        self.opening.discovered = discovered;
         self.opening.discovered.is_some()
     }
 
     fn probe(&mut self, now: Duration, revision: Revision) {
         self.revision = revision;
         self.phase = Phase::Probing { id: self.next_id };
-        let timeout = if self.opening.era == Some(Era::Modern) {
-            self.config.connect_timeout
-        } else {
-            self.config.probe_timeout
+        let timeout = match self.opening.era {
+            // There is nothing to fall back to.
+            Some(Era::Modern) if self.config.revision.is_some() => self.config.connect_timeout,
+            // It is probably only slow; if not, half the time is left.
+            Some(Era::Modern) => self.config.probe_timeout.max(self.config.connect_timeout / 2),
+            _ => self.config.probe_timeout,
         };
         self.open(now, Method::ServerDiscover, b"", timeout);
     }
 
     fn initialize(&mut self, now: Duration) {
-        self.revision = Revision::NEWEST_HANDSHAKE;
+        self.revision = self.config.revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.phase = Phase::Initializing { id: self.next_id };
         let info = serde_json::to_string(&self.config.info).unwrap_or_default();
         let params = format!(
@@ -167,16 +173,20 @@ impl ClientPeer {
         let Some(Data { supported }) = data.and_then(|d| serde_json::from_str(d.get()).ok()) else {
             return self.failed(CallError::Rpc(error));
         };
-        match common(&supported) {
-            None => self.failed(no_common(&supported)),
+        match common(&supported, &self.config) {
+            None => self.failed(no_common(&supported, &self.config)),
             Some(revision) if !self.may_ask(now, revision) => self.failed(CallError::Rpc(error)),
             Some(revision) if revision.is_legacy() => self.initialize(now),
             Some(revision) => self.probe(now, revision),
         }
     }
 
+    fn speaks_legacy(&self) -> bool {
+        self.config.spoken().any(Revision::is_legacy)
+    }
+
     fn fall_back(&mut self, now: Duration, error: CallError) {
-        if self.opening.era == Some(Era::Modern) || !self.may_try(now) {
+        if !self.speaks_legacy() || !self.may_try(now) {
             return self.failed(error);
         }
         self.initialize(now);
@@ -189,7 +199,8 @@ impl ClientPeer {
             return self.ready(description);
         }
         let unheard = self.opening.late.is_some() || self.opening.era == Some(Era::Legacy);
-        if matches!(error, CallError::Rpc(_)) && unheard && self.may_try(now) {
+        let may = self.config.revision.is_none() && self.may_try(now);
+        if matches!(error, CallError::Rpc(_)) && unheard && may {
             self.opening.era = None;
             self.opening.late = None;
             return self.probe(now, Revision::NEWEST);
@@ -220,7 +231,9 @@ impl ClientPeer {
             Err(e) => return self.failed(broken(e)),
         };
         let known = Revision::from_date(&version).filter(|r| r.is_legacy());
-        let Some(revision) = known else { return self.failed(no_common(&[version])) };
+        let Some(revision) = known.filter(|r| self.config.speaks(*r)) else {
+            return self.failed(no_common(&[version], &self.config));
+        };
         let json = match result::newest(json, Part::Result(Method::Initialize), revision) {
             Ok(json) => json,
             Err(error) => return self.failed(error),
@@ -264,7 +277,7 @@ enum Discovery {
 
 /// What a modern server said of itself; none when it speaks only older
 /// revisions with us.
-fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
+fn discovered(json: &Json, config: &ClientConfig) -> Result<Option<ServerDescription>, Discovery> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Body {
@@ -280,8 +293,8 @@ fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
         let text = format!("not an answer to server/discover: {e}");
         Discovery::Nonsense(CallError::Protocol(text))
     })?;
-    let Some(revision) = common(&body.supported_versions) else {
-        return Err(Discovery::NoCommon(no_common(&body.supported_versions)));
+    let Some(revision) = common(&body.supported_versions, config) else {
+        return Err(Discovery::NoCommon(no_common(&body.supported_versions, config)));
     };
     if revision.is_legacy() {
         return Ok(None);
@@ -298,12 +311,12 @@ fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
 }
 
 /// The newest revision that both sides speak.
-fn common(supported: &[String]) -> Option<Revision> {
-    Revision::ALL.iter().rev().copied().find(|r| supported.iter().any(|s| s == r.date()))
+fn common(supported: &[String], config: &ClientConfig) -> Option<Revision> {
+    config.spoken().rev().find(|r| supported.iter().any(|s| s == r.date()))
 }
 
-fn no_common(supported: &[String]) -> CallError {
-    let ours: Vec<&str> = Revision::ALL.iter().map(|r| r.date()).collect();
+fn no_common(supported: &[String], config: &ClientConfig) -> CallError {
+    let ours: Vec<&str> = config.spoken().map(Revision::date).collect();
     let mut theirs: Vec<String> =
         supported.iter().take(10).map(|version| crate::peer::brief(version.as_bytes())).collect();
     if supported.len() > theirs.len() {
