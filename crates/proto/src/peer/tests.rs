@@ -5,8 +5,10 @@ mod asks;
 mod calls;
 mod cases;
 mod client;
+mod listen_client;
 mod opening;
 mod pair;
+mod reopen;
 mod revisions;
 mod server;
 

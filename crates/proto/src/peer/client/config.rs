@@ -26,6 +26,13 @@ pub struct ClientConfig {
     pub probe_timeout: Duration,
     /// How long connecting may take in all. Default 10 s.
     pub connect_timeout: Duration,
+    /// Whether to listen to the changes of lists that a server without sessions
+    /// announces (`basic/patterns/subscriptions`). Default: true.
+    pub listen: bool,
+    /// Chance, from 0 to 255: lengthens the waits of this client before it comes
+    /// back by up to a quarter, so that the clients of a restarted server do not
+    /// all come at once. Default: 0.
+    pub spread: u8,
     /// Bounds on a message.
     pub limits: Limits,
 }
@@ -40,6 +47,8 @@ impl ClientConfig {
             revision: None,
             probe_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(10),
+            listen: true,
+            spread: 0,
             limits: Limits::default(),
         }
     }

@@ -40,6 +40,13 @@ pub(super) struct Opening {
     discovered: Option<ServerDescription>,
 }
 
+impl Opening {
+    /// Nothing is known but the time by which it must be done.
+    pub(super) fn until(by: Duration) -> Self {
+        Self { by, ..Self::default() }
+    }
+}
+
 impl ClientPeer {
     /// Opens the connection: [`ClientOutput::Ready`] or [`ClientOutput::Failed`]
     /// follows. After a failure it may be called again on a new transport, with
@@ -48,7 +55,7 @@ impl ClientPeer {
         let pinned = self.config.revision.map(Era::of);
         let era = pinned.or(era).or(self.config.era);
         let by = now.saturating_add(self.config.connect_timeout);
-        self.opening = Opening { era, by, ..Opening::default() };
+        self.opening = Opening { era, ..Opening::until(by) };
         match era {
             Some(Era::Legacy) => self.initialize(now),
             Some(Era::Modern) | None => {
@@ -64,13 +71,17 @@ impl ClientPeer {
 
     pub(super) fn is_opening(&self, id: u64) -> bool {
         matches!(self.phase,
-            Phase::Probing { id: opening } | Phase::Initializing { id: opening } if opening == id)
+            Phase::Probing { id: opening }
+            | Phase::Initializing { id: opening }
+            | Phase::Reopening { id: opening } if opening == id)
     }
 
     pub(super) fn opening_answered(&mut self, now: Duration, result: Result<Json, CallError>) {
         match (&self.phase, result) {
+            (Phase::Reopening { .. }, Ok(json)) => self.reopened(now, json),
+            (Phase::Reopening { .. }, Err(error)) => self.not_reopened(&error),
             (Phase::Probing { .. }, Ok(json)) => match discovered(&json, &self.config) {
-                Ok(Some(description)) => self.ready(description),
+                Ok(Some(description)) => self.ready(now, description),
                 Ok(None) => self.initialize(now),
                 // Some legacy servers answer anything with some result.
                 Err(Discovery::Nonsense(error)) => self.fall_back(now, error),
@@ -79,7 +90,7 @@ impl ClientPeer {
             (_, Err(CallError::Rpc(error))) if error.is_modern() => self.refused(now, error),
             // Any other answer comes from a server that does not know the probe.
             (Phase::Probing { .. }, Err(error)) => self.fall_back(now, error),
-            (_, Ok(json)) => self.initialized(json),
+            (_, Ok(json)) => self.initialized(now, json),
             (_, Err(error)) => self.not_initialized(now, error),
         }
     }
@@ -92,6 +103,7 @@ impl ClientPeer {
                 self.opening.late = Some(id);
                 self.fall_back(now, error);
             }
+            Phase::Reopening { .. } => self.not_reopened(&error),
             _ => self.not_initialized(now, error),
         }
     }
@@ -101,6 +113,7 @@ impl ClientPeer {
         let error = CallError::Exchange(end);
         match self.phase {
             Phase::Probing { .. } if may => self.fall_back(now, error),
+            Phase::Reopening { .. } => self.not_reopened(&error),
             _ => self.failed(error),
         }
     }
@@ -135,6 +148,10 @@ impl ClientPeer {
     fn initialize(&mut self, now: Duration) {
         self.revision = self.config.revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.phase = Phase::Initializing { id: self.next_id };
+        self.shake_hands(now);
+    }
+
+    pub(super) fn shake_hands(&mut self, now: Duration) {
         let info = serde_json::to_string(&self.config.info).unwrap_or_default();
         let params = format!(
             "{{\"protocolVersion\":\"{}\",\"capabilities\":{},\"clientInfo\":{info}}}",
@@ -196,7 +213,7 @@ impl ClientPeer {
     /// there is reason to think that the server is a modern one after all.
     fn not_initialized(&mut self, now: Duration, error: CallError) {
         if let Some(description) = self.opening.discovered.take() {
-            return self.ready(description);
+            return self.ready(now, description);
         }
         let unheard = self.opening.late.is_some() || self.opening.era == Some(Era::Legacy);
         let may = self.config.revision.is_none() && self.may_try(now);
@@ -208,7 +225,20 @@ impl ClientPeer {
         self.failed(error);
     }
 
-    fn initialized(&mut self, json: Json) {
+    fn initialized(&mut self, now: Duration, json: Json) {
+        let description = match self.handshake(json) {
+            Ok(description) => description,
+            Err(error) => return self.failed(error),
+        };
+        self.revision = description.revision;
+        let mut bytes = Vec::new();
+        rpc::notification(&mut bytes, Method::Initialized.name(), b"");
+        self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
+        self.ready(now, description);
+    }
+
+    /// What a server says of itself in the answer to `initialize`.
+    pub(super) fn handshake(&self, json: Json) -> Result<ServerDescription, CallError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
@@ -226,41 +256,30 @@ impl ClientPeer {
             instructions: Option<String>,
         }
         let broken = |e| CallError::Protocol(format!("the answer to initialize: {e}"));
-        let version = match json.read() {
-            Ok(Version { protocol_version }) => protocol_version,
-            Err(e) => return self.failed(broken(e)),
-        };
-        let known = Revision::from_date(&version).filter(|r| r.is_legacy());
-        let Some(revision) = known.filter(|r| self.config.speaks(*r)) else {
-            return self.failed(no_common(&[version], &self.config));
-        };
-        let json = match result::newest(json, Part::Result(Method::Initialize), revision) {
-            Ok(json) => json,
-            Err(error) => return self.failed(error),
-        };
-        let body: Body = match json.read() {
-            Ok(body) => body,
-            Err(e) => return self.failed(broken(e)),
-        };
-        self.revision = revision;
-        let mut bytes = Vec::new();
-        rpc::notification(&mut bytes, Method::Initialized.name(), b"");
-        self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
-        self.ready(ServerDescription {
+        let Version { protocol_version } = json.read().map_err(broken)?;
+        let known = Revision::from_date(&protocol_version).filter(|r| r.is_legacy());
+        let revision = known
+            .filter(|r| self.config.speaks(*r))
+            .ok_or_else(|| no_common(&[protocol_version], &self.config))?;
+        let json = result::newest(json, Part::Result(Method::Initialize), revision)?;
+        let body: Body = json.read().map_err(broken)?;
+        Ok(ServerDescription {
             revision,
             capabilities: body.capabilities,
             info: serde_json::from_value(body.server_info).ok(),
             instructions: body.instructions,
-        });
+        })
     }
 
-    fn ready(&mut self, description: ServerDescription) {
+    fn ready(&mut self, now: Duration, description: ServerDescription) {
         self.revision = description.revision;
         self.phase = Phase::Ready;
         if let Some(id) = self.opening.late.take() {
             self.out.push_back(ClientOutput::Abandon(Lane::Exchange(id)));
         }
+        let capabilities = description.capabilities.clone();
         self.out.push_back(ClientOutput::Ready(description));
+        self.start_listening(now, &capabilities);
     }
 
     fn failed(&mut self, error: CallError) {

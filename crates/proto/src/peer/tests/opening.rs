@@ -25,14 +25,14 @@ fn the_probe_comes_first_and_carries_what_every_request_does() {
     assert_eq!(meta["io.modelcontextprotocol/clientCapabilities"], json!({}));
     client.answer(&probe, json!({
         "resultType": "complete", "supportedVersions": [NEW, OLD], "ttlMs": 0, "cacheScope": "public",
-        "capabilities": { "tools": { "listChanged": true } }, "instructions": "read this",
+        "capabilities": { "tools": {}, "prompts": {} }, "instructions": "read this",
         "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "s", "version": "3" } },
     }));
     let server = client.ready();
     assert_eq!((server.era(), server.revision), (Era::Modern, Revision::NEWEST));
     assert_eq!(server.info.unwrap().name, "s");
     assert_eq!(server.instructions.as_deref(), Some("read this"));
-    assert!(server.capabilities.tools.unwrap().list_changed);
+    assert!(server.capabilities.prompts.is_some() && server.capabilities.resources.is_none());
     assert!(client.sent.is_empty(), "a modern server is told nothing more");
 }
 
