@@ -5,6 +5,7 @@
 //! keep what they do not know.
 
 mod ask;
+mod cache;
 mod capability;
 mod content;
 mod error;
@@ -18,6 +19,7 @@ pub use ask::{
     Contents, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult,
     ListRootsResult, Root, SamplingMessage,
 };
+pub use cache::{CacheHints, CacheScope};
 pub use capability::{
     ClientCapabilities, Icon, Implementation, ListCapability, ResourceCapability,
     ServerCapabilities,

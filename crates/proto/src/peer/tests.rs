@@ -6,8 +6,10 @@ mod calls;
 mod cases;
 mod client;
 mod listen;
+mod listen_client;
 mod opening;
 mod pair;
+mod reopen;
 mod revisions;
 mod server;
 
