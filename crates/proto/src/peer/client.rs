@@ -3,8 +3,10 @@
 mod config;
 mod error;
 mod forward;
+mod listen;
 mod output;
 mod params;
+mod reopen;
 mod request;
 mod result;
 mod start;
@@ -12,10 +14,10 @@ mod start;
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
 pub use forward::Forward;
-pub use output::{Changed, ClientOutput, Head};
+pub use output::{ClientOutput, Head};
 pub(super) use result::read_error;
 
-use super::{Lane, brief};
+use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
@@ -52,10 +54,20 @@ impl Pending {
 #[derive(Debug, PartialEq)]
 enum Phase {
     Idle,
-    Probing { id: u64 },
-    Initializing { id: u64 },
+    Probing {
+        id: u64,
+    },
+    Initializing {
+        id: u64,
+    },
     Ready,
-    Closed { how: String },
+    /// The session was lost; another one is on its way.
+    Reopening {
+        id: u64,
+    },
+    Closed {
+        how: String,
+    },
 }
 
 /// The client's half of one connection.
@@ -68,6 +80,10 @@ pub struct ClientPeer {
     /// No deadline is earlier than this.
     wake: Option<Duration>,
     opening: start::Opening,
+    /// Whether the session was opened in place of a lost one, and has not yet
+    /// answered anything.
+    untried: bool,
+    subscriptions: listen::Subscriptions,
     asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
@@ -85,6 +101,8 @@ impl ClientPeer {
             pending: BTreeMap::new(),
             wake: None,
             opening: start::Opening::default(),
+            untried: false,
+            subscriptions: listen::Subscriptions::default(),
             out: VecDeque::new(),
         }
     }
@@ -103,7 +121,8 @@ impl ClientPeer {
         options: CallOptions,
     ) -> u64 {
         let refused = match &self.phase {
-            Phase::Ready => None,
+            // What is sent meanwhile waits for the new session.
+            Phase::Ready | Phase::Reopening { .. } => None,
             Phase::Closed { how } => Some(CallError::Closed(how.clone())),
             _ => Some(CallError::NotConnected),
         };
@@ -120,6 +139,7 @@ impl ClientPeer {
 
     /// Gives up a call and tells the server. No [`ClientOutput::Resolved`] follows.
     pub fn cancel(&mut self, id: u64, reason: &str) {
+        self.stop_waiting(id);
         if self.pending.remove(&id).is_some() {
             self.send_cancel(id, reason);
         }
@@ -151,7 +171,7 @@ impl ClientPeer {
         if self.is_opening(id) {
             return self.opening_ended(now, end);
         }
-        self.out.push_back(ClientOutput::Resolved(id, Err(CallError::Exchange(end))));
+        self.answered(now, id, Err(CallError::Exchange(end)));
     }
 
     /// Takes the end of the connection: every call, now and later, ends with `how`.
@@ -160,6 +180,7 @@ impl ClientPeer {
             return;
         }
         let opening = matches!(self.phase, Phase::Probing { .. } | Phase::Initializing { .. });
+        self.stop_listening(how);
         let pending = self.shut(how);
         if opening {
             self.out.push_back(ClientOutput::Failed(CallError::Closed(how.into())));
@@ -186,9 +207,12 @@ impl ClientPeer {
                 continue;
             }
             self.send_cancel(id, "timed out");
-            self.out.push_back(ClientOutput::Resolved(id, Err(CallError::Timeout(waited))));
+            self.answered(now, id, Err(CallError::Timeout(waited)));
         }
-        self.wake = self.pending.values().map(|p| p.deadline).min();
+        self.listen_if_due(now);
+        let deadlines = self.pending.values().map(|p| p.deadline);
+        let first = deadlines.filter(|deadline| *deadline < Duration::MAX).min();
+        self.wake = listen::earliest(first, self.subscriptions.retry_at());
     }
 
     /// When [`ClientPeer::handle_timeout`] is next worth calling.
@@ -210,9 +234,23 @@ impl ClientPeer {
         }
     }
 
-    /// Whether a notification is handed out as it is.
+    /// Whether a notification is handed out as it is. Changes are not: who
+    /// hears of them has nothing to do with any call.
     fn is_raw(&self, message: &Message) -> bool {
-        self.config.forwarding && message.method() != Method::Cancelled
+        use Method::{
+            Cancelled, PromptsListChanged, ResourcesListChanged, ResourcesUpdated,
+            SubscriptionsAcknowledged, ToolsListChanged,
+        };
+        let own = matches!(
+            message.method(),
+            Cancelled
+                | PromptsListChanged
+                | ResourcesListChanged
+                | ResourcesUpdated
+                | SubscriptionsAcknowledged
+                | ToolsListChanged
+        );
+        self.config.forwarding && !own
     }
 
     /// A frame that is no message. One that was meant as the answer to a call
@@ -241,6 +279,7 @@ impl ClientPeer {
             self.out.push_back(ClientOutput::Ignored { what, noise: false });
             return;
         };
+        self.untried = false;
         if call.raw {
             return self.forwarded(id, message);
         }
@@ -252,6 +291,10 @@ impl ClientPeer {
         if self.is_opening(id) {
             return self.opening_answered(now, result);
         }
+        if self.is_listen(id) {
+            return self.listen_ended(now, id, result.err());
+        }
+        self.session_changed(id, result.is_ok());
         self.out.push_back(ClientOutput::Resolved(id, result));
     }
 
@@ -259,7 +302,16 @@ impl ClientPeer {
         let output = match message.method() {
             Method::Progress => self.progress(now, message),
             Method::Message => message.body().map(ClientOutput::Log),
-            Method::Cancelled => self.request_cancelled(message),
+            Method::Cancelled => self.request_cancelled(now, message),
+            Method::SubscriptionsAcknowledged => self.acknowledged(now, message),
+            Method::ToolsListChanged
+            | Method::PromptsListChanged
+            | Method::ResourcesListChanged
+            | Method::ResourcesUpdated
+                if !self.is_for_us(message) =>
+            {
+                None
+            }
             Method::ToolsListChanged => Some(ClientOutput::Changed(Changed::Tools)),
             Method::PromptsListChanged => Some(ClientOutput::Changed(Changed::Prompts)),
             Method::ResourcesListChanged => Some(ClientOutput::Changed(Changed::Resources)),

@@ -1,7 +1,7 @@
 //! What a handler can do besides returning: report progress, log.
 
 use super::ask::{Question, Round};
-use carrick_proto::peer::{AskPlace, Call, CallKey, Outcome, Reply};
+use carrick_proto::peer::{AskPlace, Call, CallKey, Changed, Outcome, Reply};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Field, Message};
 use carrick_proto::types::{ClientCapabilities, LogLevel, RpcError};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Where a running call's messages go. Implemented by whatever drives a connection.
+/// Where what is said besides answers goes. Implemented by whatever drives a connection.
 ///
 /// Progress and logs are taken at once. When the client reads too slowly, progress is
 /// skipped and log messages are dropped and counted, never answers.
@@ -24,6 +24,11 @@ pub trait Outbox: Send + Sync {
     /// Passes on a question to the client of a session; never lost while the
     /// connection lasts.
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()>;
+
+    /// Tells the client that something has changed, if it wants to hear of it.
+    /// Taken at once and never lost; while one waits to be sent, equal ones add
+    /// nothing.
+    fn changed(&self, changed: Changed);
 
     /// Takes the answer to a call for which [`super::Dispatch::Later`] was
     /// returned; never lost while the connection lasts.

@@ -56,7 +56,7 @@ impl ClientPeer {
 
     fn send_forward(&mut self, now: Duration, id: u64, forward: &Forward) -> Result<(), CallError> {
         match &self.phase {
-            Phase::Ready => {}
+            Phase::Ready | Phase::Reopening { .. } => {}
             Phase::Closed { how } => return Err(CallError::Closed(how.clone())),
             _ => return Err(CallError::NotConnected),
         }

@@ -1,6 +1,6 @@
 //! Requests of the server's own, in revisions with sessions.
 
-use super::{ClientOutput, ClientPeer};
+use super::{ClientOutput, ClientPeer, number};
 use crate::method::Method;
 use crate::peer::pass::{self, Reply};
 use crate::peer::{Lane, brief};
@@ -35,6 +35,11 @@ impl Asked {
             roots: offered.roots.is_some(),
             open: BTreeMap::new(),
         }
+    }
+
+    /// Forgets what waits for an answer: nobody will take it.
+    pub(super) fn forget(&mut self) -> impl Iterator<Item = Id> + use<> {
+        core::mem::take(&mut self.open).into_keys()
     }
 
     fn offers(&self, method: Method) -> bool {
@@ -123,8 +128,18 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Asked { call, message });
     }
 
-    pub(super) fn request_cancelled(&mut self, message: &Message) -> Option<ClientOutput> {
+    pub(super) fn request_cancelled(
+        &mut self,
+        now: Duration,
+        message: &Message,
+    ) -> Option<ClientOutput> {
         let id = message.id_at(Field::RequestId)?;
+        // Some servers end a stream of changes this way.
+        if let Some(id) = number(Some(&id)).filter(|id| self.is_listen(*id)) {
+            self.pending.remove(&id);
+            self.listen_ended(now, id, None);
+            return self.out.pop_back();
+        }
         self.asked.open.remove(&id).map(|_| ClientOutput::RequestCancelled(id))
     }
 

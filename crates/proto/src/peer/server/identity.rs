@@ -1,7 +1,7 @@
 //! What a server says of itself.
 
 use crate::revision::Revision;
-use crate::types::{Implementation, ServerCapabilities};
+use crate::types::{Implementation, ListCapability, ServerCapabilities};
 use alloc::format;
 use alloc::vec::Vec;
 use serde::Serialize;
@@ -23,6 +23,16 @@ pub struct Identity {
     /// The member that names the server in results that lack it.
     pub(super) server_info: Vec<u8>,
     pub(super) logging: bool,
+    pub(super) changes: Announced,
+}
+
+/// Which changes the server says that it tells of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Announced {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) subscribe: bool,
 }
 
 impl Identity {
@@ -95,7 +105,32 @@ impl Identity {
             complete_bare: br#""resultType":"complete""#,
             server_info: server_info.into_bytes(),
             logging: read.logging.is_some(),
+            changes: Announced::of(&read),
         })
+    }
+
+    /// What the result of a listen carries; `member` goes into its `_meta`.
+    pub(super) fn complete_listen(&self, member: &[u8]) -> Vec<u8> {
+        let mut members = self.complete.clone();
+        // `_meta` is last, and has a member.
+        members.pop();
+        members.push(b',');
+        members.extend_from_slice(member);
+        members.push(b'}');
+        members
+    }
+}
+
+impl Announced {
+    fn of(capabilities: &ServerCapabilities) -> Self {
+        let resources = capabilities.resources.as_ref();
+        let list = |list: &Option<ListCapability>| list.as_ref().is_some_and(|l| l.list_changed);
+        Self {
+            tools: list(&capabilities.tools),
+            prompts: list(&capabilities.prompts),
+            resources: resources.is_some_and(|resources| resources.list_changed),
+            subscribe: resources.is_some_and(|resources| resources.subscribe),
+        }
     }
 }
 

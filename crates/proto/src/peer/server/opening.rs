@@ -71,6 +71,7 @@ impl ServerPeer {
         };
         let client = ask::Client::of(message);
         self.session = Some(Session { client, revision, ready: false, log: LogLevel::Info });
+        self.out.push_back(ServerOutput::Opened(revision));
         let mut out = Vec::new();
         rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
         self.send(place, out);

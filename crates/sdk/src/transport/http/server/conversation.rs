@@ -54,6 +54,11 @@ impl Conversation {
         Self { connection, peer, signals, asks, running, handles, max_calls }
     }
 
+    /// What reaches the engine from outside of its calls.
+    pub(super) fn signals(&self) -> &Arc<Signals> {
+        &self.signals
+    }
+
     /// Takes a frame from the client.
     pub(super) fn take(&mut self, lane: Lane, frame: Scanned) {
         self.peer.handle_scanned(lane, frame);
@@ -112,8 +117,10 @@ impl Conversation {
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
                 ServerOutput::LevelSet(level) => self.connection.level_set(level),
+                ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
+                    self.connection.cancelled(key);
                     if let Some((lane, _)) = self.handles.remove(&key) {
                         // Others of its batch may still be at work.
                         if !self.handles.values().any(|(other, _)| *other == lane) {

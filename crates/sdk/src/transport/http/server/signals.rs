@@ -7,7 +7,7 @@ use std::task::Waker;
 use futures_util::future::BoxFuture;
 
 use carrick_proto::method::Method;
-use carrick_proto::peer::{CallKey, Outcome, ServerPeer};
+use carrick_proto::peer::{CallKey, Changed, Changes, Outcome, ServerPeer};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
@@ -26,6 +26,9 @@ pub(super) struct Signals {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<(Option<CallKey>, Signal)>,
+    changes: Changes,
+    /// The server is about to go.
+    closing: bool,
     logs: usize,
     dropped: u64,
     waker: Option<Waker>,
@@ -53,7 +56,7 @@ impl Signals {
         waker: Option<&Waker>,
         mut answered: impl FnMut(CallKey),
     ) -> bool {
-        let queue = {
+        let (queue, changes, closing) = {
             let mut state = self.lock();
             if let Some(waker) = waker {
                 state.waker = Some(waker.clone());
@@ -63,9 +66,10 @@ impl Signals {
                 state.dropped = 0;
             }
             state.logs = 0;
-            std::mem::take(&mut state.queue)
+            let queue = std::mem::take(&mut state.queue);
+            (queue, std::mem::take(&mut state.changes), std::mem::take(&mut state.closing))
         };
-        let some = !queue.is_empty();
+        let some = !queue.is_empty() || !changes.is_empty() || closing;
         for (key, signal) in queue {
             match (key, signal) {
                 (Some(key), Signal::Progress { done, total, message }) => {
@@ -86,7 +90,20 @@ impl Signals {
                 (None, _) => {}
             }
         }
+        if !changes.is_empty() {
+            peer.tell(changes);
+        }
+        if closing {
+            peer.end_listens();
+        }
         some
+    }
+
+    /// Ends what only waits for changes, in good order.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closing = true;
+        state.wake();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -97,6 +114,10 @@ impl Signals {
 impl State {
     fn push(&mut self, key: Option<CallKey>, signal: Signal) {
         self.queue.push_back((key, signal));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -135,6 +156,12 @@ impl Outbox for Signals {
         // Each call waits for its answers, so these are few.
         self.lock().push(Some(key), Signal::Ask(question));
         Box::pin(std::future::ready(()))
+    }
+
+    fn changed(&self, changed: Changed) {
+        let mut state = self.lock();
+        state.changes.add(changed);
+        state.wake();
     }
 
     fn answer(&self, key: CallKey, outcome: Outcome) {
