@@ -170,7 +170,12 @@ impl ServerPeer {
             }
             _ => {}
         }
-        self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
+        let granted = match &outcome {
+            Outcome::Result { .. } => true,
+            Outcome::Forwarded(reply) => !reply.is_error(),
+            _ => false,
+        };
+        self.watches.settle(key, granted);
         let Some(call) = self.take(key) else { return };
         let (place, id) = (call.place, call.id.clone());
         match outcome {
