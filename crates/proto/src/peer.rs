@@ -17,7 +17,8 @@ pub use client::{
     InputRequired, LaneEnd, ServerDescription,
 };
 pub use server::{
-    AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer, SubscriptionLimits,
+    AskKey, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+    SubscriptionLimits,
 };
 
 /// The start of some text, for a log or an error.

@@ -23,6 +23,7 @@ pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};
 pub(crate) use walk::{elements, member};
+pub(crate) use write::open_result;
 pub use write::{
     error_response, notification, push_escaped, request, result_response, result_response_with,
 };

@@ -11,7 +11,7 @@ mod output;
 pub use ask::AskKey;
 pub use identity::Identity;
 pub use listen::SubscriptionLimits;
-pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
+pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -175,8 +175,9 @@ impl ServerPeer {
         match outcome {
             Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
-            Outcome::Result { body, has_meta, plain } => {
-                match self.shape(call.revision, call.method, body, has_meta, plain, &id) {
+            Outcome::Response(bytes) => self.send(place, bytes),
+            Outcome::Result { body, has_meta } => {
+                match self.shape(call.revision, call.method, body, has_meta, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
@@ -243,7 +244,7 @@ impl ServerPeer {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
-                match self.shape(revision, method, body, false, false, &id) {
+                match self.shape(revision, method, body, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }
@@ -309,6 +310,7 @@ impl ServerPeer {
             message,
             wants_progress,
             client_capabilities,
+            identity: self.identity.clone(),
         }));
         key
     }
