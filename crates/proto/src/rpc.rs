@@ -6,6 +6,7 @@
 //!
 //! Follows JSON-RPC 2.0 and `basic/index` of the specification.
 
+mod de;
 mod edit;
 mod id;
 mod json;

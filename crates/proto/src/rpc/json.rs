@@ -86,7 +86,7 @@ impl Json {
     /// # Errors
     /// When the value has another shape than `T`.
     pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        super::de::read(&self.0)
     }
 }
 
@@ -154,6 +154,11 @@ impl<'a> Cursor<'a> {
     /// Over bytes that a scan has found valid, so that nothing is checked twice.
     pub(crate) fn scanned(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, depth: 128 }
+    }
+
+    /// Goes on at a place that was found otherwise.
+    pub(crate) fn skip_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     pub(crate) fn at(&self) -> usize {
