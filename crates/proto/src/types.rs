@@ -5,18 +5,21 @@
 //! keep what they do not know.
 
 mod ask;
+mod cache;
 mod capability;
 mod content;
 mod error;
 mod meta;
 mod prompt;
 mod resource;
+mod subscription;
 mod tool;
 
 pub use ask::{
     Contents, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult,
     ListRootsResult, Root, SamplingMessage,
 };
+pub use cache::{CacheHints, CacheScope};
 pub use capability::{
     ClientCapabilities, Icon, Implementation, ListCapability, ResourceCapability,
     ServerCapabilities,
@@ -29,6 +32,7 @@ pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
+pub use subscription::SubscriptionFilter;
 pub use tool::{CallToolResult, ListToolsResult, Tool, ToolAnnotations};
 
 /// Any JSON, kept as the text it came as.

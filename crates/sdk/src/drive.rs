@@ -83,6 +83,21 @@ pub async fn serve_with<T: Transport>(
     transport: T,
     options: ServeOptions,
 ) -> Result<(), ServeError> {
+    serve_until(server, transport, options, std::future::pending()).await
+}
+
+/// The same until `shutdown` is ready as well. Then nothing more is read,
+/// running calls may go on for [`ServeOptions::grace`], and clients that listen
+/// for changes are told that this has ended.
+///
+/// # Errors
+/// When answers can no longer be written.
+pub async fn serve_until<T: Transport>(
+    server: &impl Service,
+    transport: T,
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
     let (outbox, inbox) = outbox::channel();
     let mut driver = Driver {
         peer: ServerPeer::new(server.identity(), options.limits),
@@ -95,7 +110,7 @@ pub async fn serve_with<T: Transport>(
         inbox,
         asks: Asks::default(),
         stalled: false,
-        stage: Stage::Open,
+        stage: Stage::Open(Box::pin(shutdown)),
     };
     poll_fn(|cx| driver.poll(cx)).await
 }
@@ -119,8 +134,9 @@ struct Driver<T> {
 
 /// How far the connection is.
 enum Stage {
-    Open,
-    /// The client has closed its side: running calls may end until then.
+    /// Until the client closes its side, or this is ready.
+    Open(Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// Nothing more is read: running calls may end until then.
     Grace(Pin<Box<Sleep>>),
     /// The last answers are written, or given up then.
     Leaving(Pin<Box<Sleep>>),
@@ -142,7 +158,7 @@ impl<T: Transport> Driver<T> {
                 Poll::Ready(Ok(())) => true,
                 Poll::Pending => false,
                 // A client that has closed its side may be gone altogether.
-                Poll::Ready(Err(_)) if !matches!(self.stage, Stage::Open) => {
+                Poll::Ready(Err(_)) if !matches!(self.stage, Stage::Open(_)) => {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
@@ -169,9 +185,16 @@ impl<T: Transport> Driver<T> {
             self.note(note);
             self.drain();
         }
+        self.outbox.wake_at_change(cx);
+        self.tell_changes();
         self.start_waiting();
+        if let Stage::Open(shutdown) = &mut self.stage
+            && shutdown.as_mut().poll(cx).is_ready()
+        {
+            self.close();
+        }
         for _ in 0..BURST {
-            if !matches!(self.stage, Stage::Open) {
+            if !matches!(self.stage, Stage::Open(_)) {
                 return false;
             }
             self.stalled = self.transport.queued() / 2 > self.options.backlog;
@@ -188,7 +211,8 @@ impl<T: Transport> Driver<T> {
     /// Whether something stands still that need not.
     fn has_room(&self) -> bool {
         let stalled = self.stalled && self.transport.queued() / 2 <= self.options.backlog;
-        stalled || (!self.waiting.is_empty() && self.may_start())
+        let untold = self.outbox.has_changes() && !self.is_unread();
+        stalled || untold || (!self.waiting.is_empty() && self.may_start())
     }
 
     fn may_start(&self) -> bool {
@@ -207,8 +231,27 @@ impl<T: Transport> Driver<T> {
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");
-                self.stage = Stage::Grace(Box::pin(sleep(self.options.grace)));
+                self.close();
             }
+        }
+    }
+
+    /// Reads nothing more, and lets what runs come to its end.
+    fn close(&mut self) {
+        self.stage = Stage::Grace(Box::pin(sleep(self.options.grace)));
+        self.peer.end_listens();
+        self.drain();
+    }
+
+    /// Hands what has changed to the engine, unless the client does not read:
+    /// then it waits, and grows no further.
+    fn tell_changes(&mut self) {
+        if self.is_unread() {
+            return;
+        }
+        if let Some(changes) = self.outbox.take_changes() {
+            self.peer.tell(changes);
+            self.drain();
         }
     }
 
@@ -223,6 +266,8 @@ impl<T: Transport> Driver<T> {
         match note {
             Note::Done(key, outcome) => {
                 self.running.remove(&key);
+                // What a handler changes is told before its answer.
+                self.tell_changes();
                 self.peer.respond(key, outcome);
             }
             // Nobody would see these in time, and they would pile up.
@@ -246,6 +291,7 @@ impl<T: Transport> Driver<T> {
                     self.transport.send(Outgoing::from_server(lane, bytes));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
                 ServerOutput::Notification(message) => self.connection.notified(message),
@@ -282,6 +328,7 @@ impl<T: Transport> Driver<T> {
                 while let Some(note) = self.inbox.try_next() {
                     self.note(note);
                 }
+                self.tell_changes();
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(future) => {
@@ -297,6 +344,7 @@ impl<T: Transport> Driver<T> {
             task.abort();
         }
         self.waiting.remove(key);
+        self.connection.cancelled(key);
     }
 }
 

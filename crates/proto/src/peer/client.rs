@@ -2,17 +2,19 @@
 
 mod config;
 mod error;
+mod listen;
 mod output;
 mod params;
+mod reopen;
 mod request;
 mod result;
 mod start;
 
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
-pub use output::{Changed, ClientOutput, Head};
+pub use output::{ClientOutput, Head};
 
-use super::{Lane, brief};
+use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
@@ -38,10 +40,20 @@ struct Pending {
 #[derive(Debug, PartialEq)]
 enum Phase {
     Idle,
-    Probing { id: u64 },
-    Initializing { id: u64 },
+    Probing {
+        id: u64,
+    },
+    Initializing {
+        id: u64,
+    },
     Ready,
-    Closed { how: String },
+    /// The session was lost; another one is on its way.
+    Reopening {
+        id: u64,
+    },
+    Closed {
+        how: String,
+    },
 }
 
 /// The client's half of one connection.
@@ -54,6 +66,10 @@ pub struct ClientPeer {
     /// No deadline is earlier than this.
     wake: Option<Duration>,
     opening: start::Opening,
+    /// Whether the session was opened in place of a lost one, and has not yet
+    /// answered anything.
+    untried: bool,
+    subscriptions: listen::Subscriptions,
     asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
@@ -71,6 +87,8 @@ impl ClientPeer {
             pending: BTreeMap::new(),
             wake: None,
             opening: start::Opening::default(),
+            untried: false,
+            subscriptions: listen::Subscriptions::default(),
             out: VecDeque::new(),
         }
     }
@@ -89,7 +107,8 @@ impl ClientPeer {
         options: CallOptions,
     ) -> u64 {
         let refused = match &self.phase {
-            Phase::Ready => None,
+            // What is sent meanwhile waits for the new session.
+            Phase::Ready | Phase::Reopening { .. } => None,
             Phase::Closed { how } => Some(CallError::Closed(how.clone())),
             _ => Some(CallError::NotConnected),
         };
@@ -106,6 +125,7 @@ impl ClientPeer {
 
     /// Gives up a call and tells the server. No [`ClientOutput::Resolved`] follows.
     pub fn cancel(&mut self, id: u64, reason: &str) {
+        self.stop_waiting(id);
         if self.pending.remove(&id).is_some() {
             self.send_cancel(id, reason);
         }
@@ -137,7 +157,7 @@ impl ClientPeer {
         if self.is_opening(id) {
             return self.opening_ended(now, end);
         }
-        self.out.push_back(ClientOutput::Resolved(id, Err(CallError::Exchange(end))));
+        self.answered(now, id, Err(CallError::Exchange(end)));
     }
 
     /// Takes the end of the connection: every call, now and later, ends with `how`.
@@ -146,6 +166,7 @@ impl ClientPeer {
             return;
         }
         let opening = matches!(self.phase, Phase::Probing { .. } | Phase::Initializing { .. });
+        self.stop_listening(how);
         let pending = self.shut(how);
         if opening {
             self.out.push_back(ClientOutput::Failed(CallError::Closed(how.into())));
@@ -172,9 +193,12 @@ impl ClientPeer {
                 continue;
             }
             self.send_cancel(id, "timed out");
-            self.out.push_back(ClientOutput::Resolved(id, Err(CallError::Timeout(waited))));
+            self.answered(now, id, Err(CallError::Timeout(waited)));
         }
-        self.wake = self.pending.values().map(|p| p.deadline).min();
+        self.listen_if_due(now);
+        let deadlines = self.pending.values().map(|p| p.deadline);
+        let first = deadlines.filter(|deadline| *deadline < Duration::MAX).min();
+        self.wake = listen::earliest(first, self.subscriptions.retry_at());
     }
 
     /// When [`ClientPeer::handle_timeout`] is next worth calling.
@@ -221,6 +245,7 @@ impl ClientPeer {
             self.out.push_back(ClientOutput::Ignored { what, noise: false });
             return;
         };
+        self.untried = false;
         let result = result::read(call.method, self.revision, &message);
         self.answered(now, id, result);
     }
@@ -229,6 +254,10 @@ impl ClientPeer {
         if self.is_opening(id) {
             return self.opening_answered(now, result);
         }
+        if self.is_listen(id) {
+            return self.listen_ended(now, id, result.err());
+        }
+        self.session_changed(id, result.is_ok());
         self.out.push_back(ClientOutput::Resolved(id, result));
     }
 
@@ -236,7 +265,16 @@ impl ClientPeer {
         let output = match message.method() {
             Method::Progress => self.progress(now, message),
             Method::Message => message.body().map(ClientOutput::Log),
-            Method::Cancelled => self.request_cancelled(message),
+            Method::Cancelled => self.request_cancelled(now, message),
+            Method::SubscriptionsAcknowledged => self.acknowledged(now, message),
+            Method::ToolsListChanged
+            | Method::PromptsListChanged
+            | Method::ResourcesListChanged
+            | Method::ResourcesUpdated
+                if !self.is_for_us(message) =>
+            {
+                None
+            }
             Method::ToolsListChanged => Some(ClientOutput::Changed(Changed::Tools)),
             Method::PromptsListChanged => Some(ClientOutput::Changed(Changed::Prompts)),
             Method::ResourcesListChanged => Some(ClientOutput::Changed(Changed::Resources)),

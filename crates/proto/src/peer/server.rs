@@ -4,11 +4,13 @@ mod ask;
 mod batch;
 mod emit;
 mod identity;
+mod listen;
 mod opening;
 mod output;
 
 pub use ask::AskKey;
 pub use identity::Identity;
+pub use listen::SubscriptionLimits;
 pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
@@ -57,6 +59,7 @@ pub struct ServerPeer {
     limits: Limits,
     session: Option<Session>,
     asks: ask::Asks,
+    watches: listen::Watches,
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
@@ -72,6 +75,7 @@ impl ServerPeer {
             limits,
             session: None,
             asks: ask::Asks::default(),
+            watches: listen::Watches::default(),
             slots: Vec::new(),
             free: Vec::new(),
             ids: BTreeMap::new(),
@@ -157,12 +161,22 @@ impl ServerPeer {
 
     /// Answers a call; without effect when it was cancelled meanwhile.
     pub fn respond(&mut self, key: CallKey, outcome: Outcome) {
+        let is_listen = |call: &Active| call.method == Method::SubscriptionsListen;
+        match outcome {
+            Outcome::Listening(agreed) => return self.listening(key, agreed),
+            Outcome::Result { .. } if self.active(key).is_some_and(is_listen) => {
+                return self.end_listen(key);
+            }
+            _ => {}
+        }
+        self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
         let Some(call) = self.take(key) else { return };
         let (place, id) = (call.place, call.id);
         match outcome {
+            Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
-            Outcome::Result { body, has_meta } => {
-                match self.shape(call.revision, call.method, body, has_meta, &id) {
+            Outcome::Result { body, has_meta, plain } => {
+                match self.shape(call.revision, call.method, body, has_meta, plain, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
@@ -229,7 +243,7 @@ impl ServerPeer {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
-                match self.shape(revision, method, body, false, &id) {
+                match self.shape(revision, method, body, false, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }
@@ -238,12 +252,23 @@ impl ServerPeer {
             Method::LoggingSetLevel if self.identity.logging => {
                 return self.set_level(place, &message, id);
             }
-            _ => self.call(place, message, revision, id),
+            Method::SubscriptionsListen
+            | Method::ResourcesSubscribe
+            | Method::ResourcesUnsubscribe => match self.watch(&message) {
+                Ok(watch) => {
+                    let key = self.call(place, message, revision, id);
+                    self.watches.begin(key, watch);
+                }
+                Err(error) => return Err((id, error)),
+            },
+            _ => {
+                self.call(place, message, revision, id);
+            }
         }
         Ok(())
     }
 
-    fn call(&mut self, place: Place, message: Message, revision: Revision, id: Id) {
+    fn call(&mut self, place: Place, message: Message, revision: Revision, id: Id) -> CallKey {
         let modern = revision.rules().lifecycle == Lifecycle::PerRequest;
         let log = if modern {
             log_level(&message, Field::MetaLogLevel)
@@ -285,12 +310,16 @@ impl ServerPeer {
             wants_progress,
             client_capabilities,
         }));
+        key
     }
 
     fn notification(&mut self, message: Message) {
         match message.method() {
             Method::Initialized => match &mut self.session {
-                Some(session) => session.ready = true,
+                Some(session) => {
+                    session.ready = true;
+                    self.tell_held();
+                }
                 None => self.ignore("notifications/initialized before initialize".into()),
             },
             Method::Cancelled => self.cancelled(&message),
@@ -337,6 +366,7 @@ impl ServerPeer {
         self.free.push(key.slot);
         self.ids.remove(&active.id);
         self.drop_asks(key);
+        self.watches.settle(key, false);
         Some(active)
     }
 }

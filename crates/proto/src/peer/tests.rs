@@ -5,8 +5,11 @@ mod asks;
 mod calls;
 mod cases;
 mod client;
+mod listen;
+mod listen_client;
 mod opening;
 mod pair;
+mod reopen;
 mod revisions;
 mod server;
 
@@ -177,6 +180,7 @@ fn initialized(revision: &str) -> Value {
 
 /// A server engine alone, with a test for a client and for an application.
 struct Server {
+    identity: Arc<Identity>,
     peer: ServerPeer,
     sent: Vec<Value>,
     calls: Vec<Call>,
@@ -186,8 +190,20 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
+        Self::of(identity())
+    }
+
+    fn offering(capabilities: &Value) -> Self {
+        let capabilities: ServerCapabilities =
+            serde_json::from_value(capabilities.clone()).unwrap();
+        let info = Implementation::new("test-server", "1");
+        Self::of(Arc::new(Identity::new(&info, &capabilities, None).unwrap()))
+    }
+
+    fn of(identity: Arc<Identity>) -> Self {
         Self {
-            peer: ServerPeer::new(identity(), Limits::default()),
+            peer: ServerPeer::new(identity.clone(), Limits::default()),
+            identity,
             sent: Vec::new(),
             calls: Vec::new(),
             cancelled: Vec::new(),
@@ -202,13 +218,17 @@ impl Server {
 
     fn in_session_of(revision: &str) -> Self {
         let mut server = Self::new();
-        server.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+        server.open_session(revision);
+        server
+    }
+
+    fn open_session(&mut self, revision: &str) {
+        self.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
             { "protocolVersion": revision, "capabilities": {},
               "clientInfo": { "name": "t", "version": "0" } } }));
-        server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        assert_eq!(server.sent.len(), 1);
-        server.sent.clear();
-        server
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert_eq!(self.sent.len(), 1);
+        self.sent.clear();
     }
 
     fn say(&mut self, message: &Value) {
@@ -234,13 +254,16 @@ impl Server {
                     self.ignored.push(format!("told {}", brief(name.as_bytes())));
                 }
                 ServerOutput::Ignored(what) => self.ignored.push(what),
+                ServerOutput::Opened(revision) => {
+                    assert_eq!(self.peer.session(), Some(revision));
+                }
             }
         }
     }
 
     fn respond(&mut self, key: CallKey, body: Value) {
         let body = serde_json::to_vec(&body).unwrap();
-        self.peer.respond(key, Outcome::Result { body, has_meta: false });
+        self.peer.respond(key, Outcome::Result { body, has_meta: false, plain: false });
         self.drain();
     }
 

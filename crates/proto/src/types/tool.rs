@@ -135,6 +135,16 @@ impl CallToolResult {
         Ok(())
     }
 
+    /// Whether it holds nothing but text and the error flag, which every
+    /// revision writes alike.
+    pub fn is_plain(&self) -> bool {
+        let is_text = |block: &ContentBlock| match block {
+            ContentBlock::Text { extra, .. } => extra.is_empty(),
+            _ => false,
+        };
+        self.structured_content.is_none() && self.meta.is_none() && self.content.iter().all(is_text)
+    }
+
     /// A result of these blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
         Self { content, ..Self::default() }

@@ -9,7 +9,9 @@ impl Client {
     /// with `grace` to do so by itself.
     ///
     /// A server that dies on the probe, as some of the handshake era do on a
-    /// message they do not know, is started once more with `initialize`.
+    /// message they do not know, is started once more with `initialize`; one
+    /// that dies on an `initialize` to which a memory ([`ClientConfig::era`])
+    /// led is started once more with the probe.
     ///
     /// # Errors
     /// When the program cannot be started, ends at once, or speaks no revision
@@ -23,12 +25,15 @@ impl Client {
         let hooks = hooks.into();
         let first = Self::spawn_once(command, config.clone(), hooks.clone(), grace).await;
         let died = matches!(&first, Err(ClientError::Call(CallError::Closed(_))));
-        if config.era.is_some() || !died {
+        if config.revision.is_some() || !died {
             return first;
         }
-        tracing::debug!("the server ended on the probe; starting it once more with initialize");
         let mut config = config;
-        config.era = Some(Era::Legacy);
+        config.era = match config.era {
+            Some(Era::Legacy) => None,
+            Some(Era::Modern) | None => Some(Era::Legacy),
+        };
+        tracing::debug!(era = ?config.era, "the server ended while connecting; once more");
         Self::spawn_once(command, config, hooks, grace).await
     }
 

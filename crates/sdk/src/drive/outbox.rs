@@ -1,11 +1,12 @@
 //! From handlers in their own tasks back to the loop that writes.
 
 use crate::server::{Outbox, Question};
-use carrick_proto::peer::{CallKey, Outcome};
+use carrick_proto::peer::{CallKey, Changed, Changes, Outcome};
 use carrick_proto::types::LogLevel;
 use futures_util::future::BoxFuture;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use futures_util::task::AtomicWaker;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 
@@ -19,7 +20,14 @@ pub(super) enum Note {
 
 pub(super) fn channel() -> (Arc<Sender>, Inbox) {
     let (notes, received) = mpsc::channel(1024);
-    (Arc::new(Sender { notes, dropped: AtomicUsize::new(0) }), Inbox(received))
+    let sender = Sender {
+        notes,
+        dropped: AtomicUsize::new(0),
+        changes: Mutex::default(),
+        has_changes: AtomicBool::new(false),
+        changed: AtomicWaker::new(),
+    };
+    (Arc::new(sender), Inbox(received))
 }
 
 /// The handlers' end.
@@ -27,9 +35,39 @@ pub(super) struct Sender {
     notes: mpsc::Sender<Note>,
     /// Log messages lost since the last one that went through.
     dropped: AtomicUsize,
+    /// Changes that the loop has not taken yet.
+    changes: Mutex<Changes>,
+    /// Whether there are some: every call looks, and finds none.
+    has_changes: AtomicBool,
+    /// Wakes the loop for them.
+    changed: AtomicWaker,
 }
 
 impl Sender {
+    /// Has the loop woken at the next change.
+    pub(super) fn wake_at_change(&self, cx: &Context<'_>) {
+        self.changed.register(cx.waker());
+    }
+
+    /// What has changed since the last time.
+    pub(super) fn take_changes(&self) -> Option<Changes> {
+        self.has_changes().then(|| {
+            let mut changes = self.changes();
+            self.has_changes.store(false, Ordering::Release);
+            std::mem::take(&mut *changes)
+        })
+    }
+
+    /// Whether a change waits.
+    pub(super) fn has_changes(&self) -> bool {
+        self.has_changes.load(Ordering::Acquire)
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Changes> {
+        // Nothing that holds the lock can leave the set half changed.
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Delivers an answer, waiting for room if need be.
     pub(super) async fn done(&self, key: CallKey, outcome: Outcome) {
         // The loop has gone: nobody is left to answer.
@@ -63,6 +101,14 @@ impl Outbox for Sender {
             // Without a loop the question is dropped, which its asker sees.
             let _ = self.notes.send(Note::Ask { key, question }).await;
         })
+    }
+
+    fn changed(&self, changed: Changed) {
+        let mut changes = self.changes();
+        changes.add(changed);
+        self.has_changes.store(true, Ordering::Release);
+        drop(changes);
+        self.changed.wake();
     }
 }
 

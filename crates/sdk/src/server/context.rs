@@ -1,7 +1,7 @@
 //! What a handler can do besides returning: report progress, log.
 
 use super::ask::{Question, Round};
-use carrick_proto::peer::{Call, CallKey};
+use carrick_proto::peer::{Call, CallKey, Changed};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{ClientCapabilities, LogLevel};
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a running call's messages go. Implemented by whatever drives a connection.
+/// Where what is said besides answers goes. Implemented by whatever drives a connection.
 ///
 /// Progress and logs are taken at once. When the client reads too slowly, progress is
 /// skipped and log messages are dropped and counted, never answers.
@@ -30,6 +30,11 @@ pub trait Outbox: Send + Sync {
     /// Passes on a question to the client of a session; never lost while the
     /// connection lasts.
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()>;
+
+    /// Tells the client that something has changed, if it wants to hear of it.
+    /// Taken at once and never lost; while one waits to be sent, equal ones add
+    /// nothing.
+    fn changed(&self, changed: Changed);
 }
 
 /// The call a handler works on.

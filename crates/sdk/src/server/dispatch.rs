@@ -86,7 +86,9 @@ fn called(result: Result<CallToolResult, ToolError>) -> Outcome {
     let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
     let mut body = Vec::new();
     match result.write(&mut body) {
-        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
+        Ok(()) => {
+            Outcome::Result { body, has_meta: result.meta.is_some(), plain: result.is_plain() }
+        }
         Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
@@ -180,7 +182,7 @@ fn cacheable(result: &impl Serialize) -> Outcome {
 }
 
 fn complete(body: Vec<u8>) -> Outcome {
-    Outcome::Result { body, has_meta: false }
+    Outcome::Result { body, has_meta: false, plain: false }
 }
 
 fn fail(error: RpcError) -> Dispatch {

@@ -14,13 +14,25 @@ pub struct ClientConfig {
     pub info: Implementation,
     /// `ClientCapabilities` as JSON. Default `{}`.
     pub capabilities: String,
-    /// What is known of the server from an earlier run. Default: nothing.
+    /// What is known of the server from an earlier run: [`ServerDescription::era`]
+    /// of then. It saves time where it still holds, and costs some where it
+    /// does not. Default: nothing.
     pub era: Option<Era>,
+    /// The one revision to offer and to accept; it also settles the era.
+    /// Default: all that there are, newest first.
+    pub revision: Option<Revision>,
     /// How long the server may be silent on the probe before the handshake is
     /// tried. Default 3 s.
     pub probe_timeout: Duration,
     /// How long connecting may take in all. Default 10 s.
     pub connect_timeout: Duration,
+    /// Whether to listen to the changes of lists that a server without sessions
+    /// announces (`basic/patterns/subscriptions`). Default: true.
+    pub listen: bool,
+    /// Chance, from 0 to 255: lengthens the waits of this client before it comes
+    /// back by up to a quarter, so that the clients of a restarted server do not
+    /// all come at once. Default: 0.
+    pub spread: u8,
     /// Bounds on a message.
     pub limits: Limits,
 }
@@ -32,10 +44,23 @@ impl ClientConfig {
             info,
             capabilities: "{}".into(),
             era: None,
+            revision: None,
             probe_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(10),
+            listen: true,
+            spread: 0,
             limits: Limits::default(),
         }
+    }
+
+    /// Whether this client speaks `revision`.
+    pub(super) fn speaks(&self, revision: Revision) -> bool {
+        self.revision.is_none_or(|only| only == revision)
+    }
+
+    /// The revisions that this client speaks, oldest first.
+    pub(super) fn spoken(&self) -> impl DoubleEndedIterator<Item = Revision> {
+        Revision::ALL.iter().copied().filter(|revision| self.speaks(*revision))
     }
 }
 
@@ -46,6 +71,13 @@ pub enum Era {
     Legacy,
     /// Metadata on every request.
     Modern,
+}
+
+impl Era {
+    /// The lifecycle that a revision has.
+    pub fn of(revision: Revision) -> Self {
+        if revision.is_legacy() { Self::Legacy } else { Self::Modern }
+    }
 }
 
 /// What the server said of itself when the connection opened.
@@ -65,7 +97,7 @@ pub struct ServerDescription {
 impl ServerDescription {
     /// The lifecycle of the revision spoken.
     pub fn era(&self) -> Era {
-        if self.revision.is_legacy() { Era::Legacy } else { Era::Modern }
+        Era::of(self.revision)
     }
 }
 

@@ -24,6 +24,9 @@ pub enum CallError {
     /// The caller's parameters are not a JSON object, or say what the server's
     /// revision has no form for; the text says where.
     Params(String),
+    /// The server does not offer this, by what it says of itself or by its
+    /// answer.
+    NotOffered(&'static str),
     /// The answer is not one the protocol allows.
     Protocol(String),
     /// The server wants input before it answers: ask again with it
@@ -41,6 +44,7 @@ impl fmt::Display for CallError {
             Self::Closed(how) => write!(f, "the connection ended: {how}"),
             Self::NotConnected => f.write_str("the connection is not open yet"),
             Self::Params(what) => write!(f, "the parameters cannot be sent: {what}"),
+            Self::NotOffered(what) => write!(f, "the server does not offer {what}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
             Self::InputRequired(_) => f.write_str("the server wants input before it answers"),
             Self::Exchange(end) => end.fmt(f),

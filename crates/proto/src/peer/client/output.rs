@@ -2,26 +2,12 @@
 
 use super::{CallError, ServerDescription};
 use crate::method::Method;
-use crate::peer::Lane;
+use crate::peer::{Changed, Lane};
 use crate::revision::Revision;
 use crate::rpc::{Id, Json};
-use crate::types::Progress;
+use crate::types::{Progress, SubscriptionFilter};
 use alloc::string::String;
 use alloc::vec::Vec;
-
-/// Which list a server says has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Changed {
-    /// The tools.
-    Tools,
-    /// The prompts.
-    Prompts,
-    /// The resources.
-    Resources,
-    /// One resource, by URI.
-    Resource(String),
-}
 
 /// What a transport needs to know of a message to send, besides its bytes.
 #[derive(Clone, Debug)]
@@ -76,6 +62,15 @@ pub enum ClientOutput {
     RequestCancelled(Id),
     /// The server logs something: `params` of `notifications/message`.
     Log(Json),
+    /// The server will tell of these changes from now on. What it told of up to
+    /// now may have changed unheard.
+    Listening(SubscriptionFilter),
+    /// The session was lost, and there is a new one with a server that says this
+    /// of itself.
+    Reopened(ServerDescription),
+    /// The connection is over, as the engine has found out; the text says how.
+    /// Told before the calls that end by it.
+    Gone(String),
     /// A list, or a resource, has changed.
     Changed(Changed),
     /// Something came that is no message, or one with no effect.

@@ -1,6 +1,6 @@
 //! Requests of the server's own, in revisions with sessions.
 
-use super::{ClientOutput, ClientPeer};
+use super::{ClientOutput, ClientPeer, number};
 use crate::method::Method;
 use crate::peer::brief;
 use crate::rpc::{self, Field, Id, Json, Message};
@@ -9,6 +9,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 use bytes::Bytes;
+use core::time::Duration;
 
 /// Requests of a server that may wait for an answer at once.
 const MOST: usize = 256;
@@ -31,6 +32,11 @@ impl Asked {
             roots: offered.roots.is_some(),
             open: BTreeSet::new(),
         }
+    }
+
+    /// Forgets what waits for an answer: nobody will take it.
+    pub(super) fn forget(&mut self) -> impl Iterator<Item = Id> + use<> {
+        core::mem::take(&mut self.open).into_iter()
     }
 
     fn offers(&self, method: Method) -> bool {
@@ -83,8 +89,18 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Request { id: id.clone(), method, params });
     }
 
-    pub(super) fn request_cancelled(&mut self, message: &Message) -> Option<ClientOutput> {
+    pub(super) fn request_cancelled(
+        &mut self,
+        now: Duration,
+        message: &Message,
+    ) -> Option<ClientOutput> {
         let id = message.id_at(Field::RequestId)?;
+        // Some servers end a stream of changes this way.
+        if let Some(id) = number(Some(&id)).filter(|id| self.is_listen(*id)) {
+            self.pending.remove(&id);
+            self.listen_ended(now, id, None);
+            return self.out.pop_back();
+        }
         self.asked.open.remove(&id).then_some(ClientOutput::RequestCancelled(id))
     }
 

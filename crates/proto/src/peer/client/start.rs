@@ -5,8 +5,8 @@
 //! execute it.
 
 use super::{
-    CallError, CallOptions, ClientOutput, ClientPeer, Era, LaneEnd, Phase, ServerDescription,
-    result,
+    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, LaneEnd, Phase,
+    ServerDescription, result,
 };
 use crate::method::Method;
 use crate::peer::Lane;
@@ -40,17 +40,27 @@ pub(super) struct Opening {
     discovered: Option<ServerDescription>,
 }
 
+impl Opening {
+    /// Nothing is known but the time by which it must be done.
+    pub(super) fn until(by: Duration) -> Self {
+        Self { by, ..Self::default() }
+    }
+}
+
 impl ClientPeer {
     /// Opens the connection: [`ClientOutput::Ready`] or [`ClientOutput::Failed`]
     /// follows. After a failure it may be called again on a new transport, with
     /// another `era`.
     pub fn connect(&mut self, now: Duration, era: Option<Era>) {
-        let era = era.or(self.config.era);
+        let pinned = self.config.revision.map(Era::of);
+        let era = pinned.or(era).or(self.config.era);
         let by = now.saturating_add(self.config.connect_timeout);
-        self.opening = Opening { era, by, ..Opening::default() };
+        self.opening = Opening { era, ..Opening::until(by) };
         match era {
             Some(Era::Legacy) => self.initialize(now),
-            Some(Era::Modern) | None => self.probe(now, Revision::NEWEST),
+            Some(Era::Modern) | None => {
+                self.probe(now, self.config.revision.unwrap_or(Revision::NEWEST));
+            }
         }
     }
 
@@ -61,13 +71,17 @@ impl ClientPeer {
 
     pub(super) fn is_opening(&self, id: u64) -> bool {
         matches!(self.phase,
-            Phase::Probing { id: opening } | Phase::Initializing { id: opening } if opening == id)
+            Phase::Probing { id: opening }
+            | Phase::Initializing { id: opening }
+            | Phase::Reopening { id: opening } if opening == id)
     }
 
     pub(super) fn opening_answered(&mut self, now: Duration, result: Result<Json, CallError>) {
         match (&self.phase, result) {
-            (Phase::Probing { .. }, Ok(json)) => match discovered(&json) {
-                Ok(Some(description)) => self.ready(description),
+            (Phase::Reopening { .. }, Ok(json)) => self.reopened(now, json),
+            (Phase::Reopening { .. }, Err(error)) => self.not_reopened(&error),
+            (Phase::Probing { .. }, Ok(json)) => match discovered(&json, &self.config) {
+                Ok(Some(description)) => self.ready(now, description),
                 Ok(None) => self.initialize(now),
                 // Some legacy servers answer anything with some result.
                 Err(Discovery::Nonsense(error)) => self.fall_back(now, error),
@@ -76,7 +90,7 @@ impl ClientPeer {
             (_, Err(CallError::Rpc(error))) if error.is_modern() => self.refused(now, error),
             // Any other answer comes from a server that does not know the probe.
             (Phase::Probing { .. }, Err(error)) => self.fall_back(now, error),
-            (_, Ok(json)) => self.initialized(json),
+            (_, Ok(json)) => self.initialized(now, json),
             (_, Err(error)) => self.not_initialized(now, error),
         }
     }
@@ -89,6 +103,7 @@ impl ClientPeer {
                 self.opening.late = Some(id);
                 self.fall_back(now, error);
             }
+            Phase::Reopening { .. } => self.not_reopened(&error),
             _ => self.not_initialized(now, error),
         }
     }
@@ -98,6 +113,7 @@ impl ClientPeer {
         let error = CallError::Exchange(end);
         match self.phase {
             Phase::Probing { .. } if may => self.fall_back(now, error),
+            Phase::Reopening { .. } => self.not_reopened(&error),
             _ => self.failed(error),
         }
     }
@@ -111,24 +127,31 @@ impl ClientPeer {
         }
         self.opening.late = None;
         let json = result::read(Method::ServerDiscover, Revision::NEWEST, message);
-        self.opening.discovered = json.ok().and_then(|json| discovered(&json).ok().flatten());
+        let discovered = json.ok().and_then(|json| discovered(&json, &self.config).ok().flatten());
+        self.opening.discovered = discovered;
         self.opening.discovered.is_some()
     }
 
     fn probe(&mut self, now: Duration, revision: Revision) {
         self.revision = revision;
         self.phase = Phase::Probing { id: self.next_id };
-        let timeout = if self.opening.era == Some(Era::Modern) {
-            self.config.connect_timeout
-        } else {
-            self.config.probe_timeout
+        let timeout = match self.opening.era {
+            // There is nothing to fall back to.
+            Some(Era::Modern) if self.config.revision.is_some() => self.config.connect_timeout,
+            // It is probably only slow; if not, half the time is left.
+            Some(Era::Modern) => self.config.probe_timeout.max(self.config.connect_timeout / 2),
+            _ => self.config.probe_timeout,
         };
         self.open(now, Method::ServerDiscover, b"", timeout);
     }
 
     fn initialize(&mut self, now: Duration) {
-        self.revision = Revision::NEWEST_HANDSHAKE;
+        self.revision = self.config.revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.phase = Phase::Initializing { id: self.next_id };
+        self.shake_hands(now);
+    }
+
+    pub(super) fn shake_hands(&mut self, now: Duration) {
         let info = serde_json::to_string(&self.config.info).unwrap_or_default();
         let params = format!(
             "{{\"protocolVersion\":\"{}\",\"capabilities\":{},\"clientInfo\":{info}}}",
@@ -167,16 +190,20 @@ impl ClientPeer {
         let Some(Data { supported }) = data.and_then(|d| serde_json::from_str(d.get()).ok()) else {
             return self.failed(CallError::Rpc(error));
         };
-        match common(&supported) {
-            None => self.failed(no_common(&supported)),
+        match common(&supported, &self.config) {
+            None => self.failed(no_common(&supported, &self.config)),
             Some(revision) if !self.may_ask(now, revision) => self.failed(CallError::Rpc(error)),
             Some(revision) if revision.is_legacy() => self.initialize(now),
             Some(revision) => self.probe(now, revision),
         }
     }
 
+    fn speaks_legacy(&self) -> bool {
+        self.config.spoken().any(Revision::is_legacy)
+    }
+
     fn fall_back(&mut self, now: Duration, error: CallError) {
-        if self.opening.era == Some(Era::Modern) || !self.may_try(now) {
+        if !self.speaks_legacy() || !self.may_try(now) {
             return self.failed(error);
         }
         self.initialize(now);
@@ -186,10 +213,11 @@ impl ClientPeer {
     /// there is reason to think that the server is a modern one after all.
     fn not_initialized(&mut self, now: Duration, error: CallError) {
         if let Some(description) = self.opening.discovered.take() {
-            return self.ready(description);
+            return self.ready(now, description);
         }
         let unheard = self.opening.late.is_some() || self.opening.era == Some(Era::Legacy);
-        if matches!(error, CallError::Rpc(_)) && unheard && self.may_try(now) {
+        let may = self.config.revision.is_none() && self.may_try(now);
+        if matches!(error, CallError::Rpc(_)) && unheard && may {
             self.opening.era = None;
             self.opening.late = None;
             return self.probe(now, Revision::NEWEST);
@@ -197,7 +225,20 @@ impl ClientPeer {
         self.failed(error);
     }
 
-    fn initialized(&mut self, json: Json) {
+    fn initialized(&mut self, now: Duration, json: Json) {
+        let description = match self.handshake(json) {
+            Ok(description) => description,
+            Err(error) => return self.failed(error),
+        };
+        self.revision = description.revision;
+        let mut bytes = Vec::new();
+        rpc::notification(&mut bytes, Method::Initialized.name(), b"");
+        self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
+        self.ready(now, description);
+    }
+
+    /// What a server says of itself in the answer to `initialize`.
+    pub(super) fn handshake(&self, json: Json) -> Result<ServerDescription, CallError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
@@ -215,39 +256,30 @@ impl ClientPeer {
             instructions: Option<String>,
         }
         let broken = |e| CallError::Protocol(format!("the answer to initialize: {e}"));
-        let version = match json.read() {
-            Ok(Version { protocol_version }) => protocol_version,
-            Err(e) => return self.failed(broken(e)),
-        };
-        let known = Revision::from_date(&version).filter(|r| r.is_legacy());
-        let Some(revision) = known else { return self.failed(no_common(&[version])) };
-        let json = match result::newest(json, Part::Result(Method::Initialize), revision) {
-            Ok(json) => json,
-            Err(error) => return self.failed(error),
-        };
-        let body: Body = match json.read() {
-            Ok(body) => body,
-            Err(e) => return self.failed(broken(e)),
-        };
-        self.revision = revision;
-        let mut bytes = Vec::new();
-        rpc::notification(&mut bytes, Method::Initialized.name(), b"");
-        self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
-        self.ready(ServerDescription {
+        let Version { protocol_version } = json.read().map_err(broken)?;
+        let known = Revision::from_date(&protocol_version).filter(|r| r.is_legacy());
+        let revision = known
+            .filter(|r| self.config.speaks(*r))
+            .ok_or_else(|| no_common(&[protocol_version], &self.config))?;
+        let json = result::newest(json, Part::Result(Method::Initialize), revision)?;
+        let body: Body = json.read().map_err(broken)?;
+        Ok(ServerDescription {
             revision,
             capabilities: body.capabilities,
             info: serde_json::from_value(body.server_info).ok(),
             instructions: body.instructions,
-        });
+        })
     }
 
-    fn ready(&mut self, description: ServerDescription) {
+    fn ready(&mut self, now: Duration, description: ServerDescription) {
         self.revision = description.revision;
         self.phase = Phase::Ready;
         if let Some(id) = self.opening.late.take() {
             self.out.push_back(ClientOutput::Abandon(Lane::Exchange(id)));
         }
+        let capabilities = description.capabilities.clone();
         self.out.push_back(ClientOutput::Ready(description));
+        self.start_listening(now, &capabilities);
     }
 
     fn failed(&mut self, error: CallError) {
@@ -264,7 +296,7 @@ enum Discovery {
 
 /// What a modern server said of itself; none when it speaks only older
 /// revisions with us.
-fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
+fn discovered(json: &Json, config: &ClientConfig) -> Result<Option<ServerDescription>, Discovery> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Body {
@@ -280,8 +312,8 @@ fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
         let text = format!("not an answer to server/discover: {e}");
         Discovery::Nonsense(CallError::Protocol(text))
     })?;
-    let Some(revision) = common(&body.supported_versions) else {
-        return Err(Discovery::NoCommon(no_common(&body.supported_versions)));
+    let Some(revision) = common(&body.supported_versions, config) else {
+        return Err(Discovery::NoCommon(no_common(&body.supported_versions, config)));
     };
     if revision.is_legacy() {
         return Ok(None);
@@ -298,12 +330,12 @@ fn discovered(json: &Json) -> Result<Option<ServerDescription>, Discovery> {
 }
 
 /// The newest revision that both sides speak.
-fn common(supported: &[String]) -> Option<Revision> {
-    Revision::ALL.iter().rev().copied().find(|r| supported.iter().any(|s| s == r.date()))
+fn common(supported: &[String], config: &ClientConfig) -> Option<Revision> {
+    config.spoken().rev().find(|r| supported.iter().any(|s| s == r.date()))
 }
 
-fn no_common(supported: &[String]) -> CallError {
-    let ours: Vec<&str> = Revision::ALL.iter().map(|r| r.date()).collect();
+fn no_common(supported: &[String], config: &ClientConfig) -> CallError {
+    let ours: Vec<&str> = config.spoken().map(Revision::date).collect();
     let mut theirs: Vec<String> =
         supported.iter().take(10).map(|version| crate::peer::brief(version.as_bytes())).collect();
     if supported.len() > theirs.len() {

@@ -1,7 +1,7 @@
 //! What a server says of itself.
 
 use crate::revision::Revision;
-use crate::types::{Implementation, ServerCapabilities};
+use crate::types::{Implementation, ListCapability, ServerCapabilities};
 use alloc::format;
 use alloc::vec::Vec;
 use serde::Serialize;
@@ -20,6 +20,16 @@ pub struct Identity {
     /// The same of a request for input.
     pub(super) input_required: Vec<u8>,
     pub(super) logging: bool,
+    pub(super) changes: Announced,
+}
+
+/// Which changes the server says that it tells of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Announced {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) subscribe: bool,
 }
 
 impl Identity {
@@ -73,7 +83,32 @@ impl Identity {
             input_required: typed("input_required"),
             complete_bare: br#""resultType":"complete""#,
             logging: capabilities.logging.is_some(),
+            changes: Announced::of(capabilities),
         })
+    }
+
+    /// What the result of a listen carries; `member` goes into its `_meta`.
+    pub(super) fn complete_listen(&self, member: &[u8]) -> Vec<u8> {
+        let mut members = self.complete.clone();
+        // `_meta` is last, and has a member.
+        members.pop();
+        members.push(b',');
+        members.extend_from_slice(member);
+        members.push(b'}');
+        members
+    }
+}
+
+impl Announced {
+    fn of(capabilities: &ServerCapabilities) -> Self {
+        let resources = capabilities.resources.as_ref();
+        let list = |list: &Option<ListCapability>| list.as_ref().is_some_and(|l| l.list_changed);
+        Self {
+            tools: list(&capabilities.tools),
+            prompts: list(&capabilities.prompts),
+            resources: resources.is_some_and(|resources| resources.list_changed),
+            subscribe: resources.is_some_and(|resources| resources.subscribe),
+        }
     }
 }
 

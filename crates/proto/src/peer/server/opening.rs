@@ -2,7 +2,7 @@
 
 use super::batch::Place;
 use super::identity::supported;
-use super::{ServerPeer, Session, ask};
+use super::{ServerOutput, ServerPeer, Session, ask};
 use crate::method::Method;
 use crate::peer::brief;
 use crate::revision::{Part, Revision};
@@ -71,6 +71,7 @@ impl ServerPeer {
         };
         let capabilities = ask::capabilities(message);
         self.session = Some(Session { capabilities, revision, ready: false, log: LogLevel::Info });
+        self.out.push_back(ServerOutput::Opened(revision));
         let mut out = Vec::new();
         rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
         self.send(place, out);

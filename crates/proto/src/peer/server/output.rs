@@ -4,7 +4,7 @@ use super::AskKey;
 use crate::peer::Lane;
 use crate::revision::Revision;
 use crate::rpc::{Json, Message};
-use crate::types::RpcError;
+use crate::types::{RpcError, SubscriptionFilter};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,11 +46,20 @@ pub enum Outcome {
         body: Vec<u8>,
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
+        /// Whether it is the result of a tool call with nothing in it that some
+        /// revision writes otherwise, so that it need not be looked through
+        /// ([`CallToolResult::is_plain`](crate::types::CallToolResult::is_plain)).
+        plain: bool,
     },
     /// A request for input, without `resultType`: a JSON object with
     /// `inputRequests`, `requestState` or both. Only for revisions in which the
     /// server sends no requests of its own (`basic/patterns/mrtr`).
     InputRequired(Vec<u8>),
+    /// Only for `subscriptions/listen`: the call stays open, and is told what
+    /// changes. What was not asked for, or is no capability of the server, is
+    /// left out. It ends by [`super::ServerPeer::end_listens`], by an answer, or
+    /// when the client wants no more ([`ServerOutput::Cancel`]).
+    Listening(SubscriptionFilter),
     /// An error.
     Error(RpcError),
 }
@@ -64,6 +73,9 @@ pub enum Sent {
     Request,
     /// A notification.
     Notification,
+    /// A notification that something has changed. It must not be lost, but one
+    /// that waits already stands for an equal one.
+    Change,
 }
 
 /// What the driver has to do.
@@ -81,6 +93,8 @@ pub enum ServerOutput {
         /// The code, of an error response.
         error: Option<i64>,
     },
+    /// A session is open. Its client can be told what changes from now on.
+    Opened(Revision),
     /// Let the application answer this.
     Call(Call),
     /// Stop working on this; its answer will not be sent.

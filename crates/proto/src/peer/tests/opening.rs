@@ -25,14 +25,14 @@ fn the_probe_comes_first_and_carries_what_every_request_does() {
     assert_eq!(meta["io.modelcontextprotocol/clientCapabilities"], json!({}));
     client.answer(&probe, json!({
         "resultType": "complete", "supportedVersions": [NEW, OLD], "ttlMs": 0, "cacheScope": "public",
-        "capabilities": { "tools": { "listChanged": true } }, "instructions": "read this",
+        "capabilities": { "tools": {}, "prompts": {} }, "instructions": "read this",
         "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "s", "version": "3" } },
     }));
     let server = client.ready();
     assert_eq!((server.era(), server.revision), (Era::Modern, Revision::NEWEST));
     assert_eq!(server.info.unwrap().name, "s");
     assert_eq!(server.instructions.as_deref(), Some("read this"));
-    assert!(server.capabilities.tools.unwrap().list_changed);
+    assert!(server.capabilities.prompts.is_some() && server.capabilities.resources.is_none());
     assert!(client.sent.is_empty(), "a modern server is told nothing more");
 }
 
@@ -269,8 +269,90 @@ fn what_is_known_of_the_server_saves_the_probe() {
     let mut client = Client::new(modern);
     client.take_one();
     client.pass(SECOND * 4);
-    assert!(client.sent.is_empty(), "a modern server is given all the time there is");
-    client.pass(SECOND * 6);
+    assert!(client.sent.is_empty(), "a modern server is given more time than an unknown one");
+}
+
+#[test]
+fn a_wrong_memory_of_a_modern_server_leads_to_the_handshake() {
+    let remembered = || {
+        let mut config = config();
+        config.era = Some(Era::Modern);
+        let mut client = Client::new(config);
+        let probe = client.take_one();
+        (client, probe)
+    };
+    let (mut refused, probe) = remembered();
+    refused.fail(&probe, -32601);
+    let (mut silent, _) = remembered();
+    silent.pass(SECOND * 5);
+    for mut client in [refused, silent] {
+        let hello = client.take_one();
+        assert_eq!(hello["method"], "initialize");
+        client.answer(&hello, initialized(OLD));
+        assert!(client.heard.iter().any(|out| matches!(out, ClientOutput::Ready(_))));
+    }
+}
+
+fn pinned(revision: Revision) -> Client {
+    let mut config = config();
+    config.revision = Some(revision);
+    // The pin is stronger than any memory.
+    config.era = Some(if revision.is_legacy() { Era::Modern } else { Era::Legacy });
+    Client::new(config)
+}
+
+#[test]
+fn a_pinned_revision_is_the_only_one_offered_and_accepted() {
+    for &revision in Revision::ALL {
+        let mut client = pinned(revision);
+        let first = client.take_one();
+        if revision.is_legacy() {
+            assert_eq!(first["method"], "initialize", "{revision}");
+            assert_eq!(first["params"]["protocolVersion"], revision.date());
+            client.answer(&first, initialized(revision.date()));
+        } else {
+            assert_eq!(first["method"], "server/discover", "{revision}");
+            let both = json!({ "supportedVersions": [OLD, revision.date()], "capabilities": {} });
+            client.answer(&first, both);
+        }
+        assert_eq!(client.ready().revision, revision);
+    }
+    for &revision in Revision::ALL.iter().filter(|revision| revision.is_legacy()) {
+        let other = if revision.date() == OLD { "2025-06-18" } else { OLD };
+        let mut client = pinned(revision);
+        let hello = client.take_one();
+        client.answer(&hello, initialized(other));
+        let text = client.failed().to_string();
+        assert!(text.contains(other) && text.contains(revision.date()), "{text}");
+        // Nor is a modern server looked for.
+        let mut client = pinned(revision);
+        let hello = client.take_one();
+        client.fail(&hello, -32601);
+        assert!(matches!(client.failed(), CallError::Rpc(_)));
+        assert!(client.sent.is_empty());
+    }
+}
+
+#[test]
+fn a_pinned_modern_revision_never_leads_to_the_handshake() {
+    let sessions = json!({ "supportedVersions": [OLD], "capabilities": {} });
+    let mut client = pinned(Revision::NEWEST);
+    let probe = client.take_one();
+    client.answer(&probe, sessions);
+    assert!(client.failed().to_string().contains(OLD));
+    let mut client = pinned(Revision::NEWEST);
+    let probe = client.take_one();
+    client.fail_with(&probe, unsupported(json!([OLD])));
+    assert!(client.failed().to_string().contains(OLD));
+    let mut client = pinned(Revision::NEWEST);
+    let probe = client.take_one();
+    client.fail(&probe, -32601);
+    assert!(matches!(client.failed(), CallError::Rpc(error) if error.code == -32601));
+    let mut client = pinned(Revision::NEWEST);
+    client.take_one();
+    client.pass(SECOND * 9);
+    assert!(client.sent.is_empty() && client.heard.is_empty(), "it is given all the time there is");
+    client.pass(SECOND);
     assert!(matches!(client.failed(), CallError::Timeout(_)));
 }
 

@@ -83,7 +83,7 @@ impl Pair {
 
     pub(super) fn respond(&mut self, key: CallKey, body: &Value) {
         let body = serde_json::to_vec(body).unwrap();
-        self.server.respond(key, Outcome::Result { body, has_meta: false });
+        self.server.respond(key, Outcome::Result { body, has_meta: false, plain: false });
         self.drive();
     }
 
@@ -111,6 +111,7 @@ impl Pair {
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
                 ServerOutput::Answered(ask, answer) => self.answered.push((ask, answer)),
                 ServerOutput::Notification(message) => panic!("told {}", message.method_name()),
+                ServerOutput::Opened(_) => {}
                 ServerOutput::Ignored(what) => panic!("our own client said {what}"),
             }
         }

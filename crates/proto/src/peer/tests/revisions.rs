@@ -1,7 +1,9 @@
 //! Both engines in every revision: each speaks only what its session knows.
 
 use super::*;
+use crate::method::Method;
 use crate::revision::Revision;
+use crate::rpc;
 
 fn sessions() -> impl Iterator<Item = Revision> {
     Revision::ALL.iter().copied().filter(|revision| revision.is_legacy())
@@ -185,4 +187,21 @@ fn a_batch_waits_for_its_last_answer_and_for_none_that_is_not_wanted() {
     server.say(&json!([{ "jsonrpc": "2.0", "method": "notifications/progress" }]));
     assert!(server.sent.is_empty(), "{:?}", server.sent);
     assert_eq!(server.peer.in_flight(), 0);
+}
+
+#[test]
+fn plain_results_are_alike_in_every_session() {
+    let plain = crate::types::CallToolResult::error("no: \"a\"\n");
+    assert!(plain.is_plain());
+    let mut body = Vec::new();
+    plain.write(&mut body).unwrap();
+    let body = Bytes::from(body);
+    for revision in sessions() {
+        let json = rpc::Json::parse(body.clone(), Limits::default()).unwrap();
+        let part = crate::revision::Part::Result(Method::ToolsCall);
+        let (there, losses) =
+            crate::revision::translate(json, part, Revision::NEWEST, revision).unwrap();
+        assert!(losses.is_empty());
+        assert_eq!(there.as_bytes().as_ptr(), body.as_ptr(), "the same slice in {revision}");
+    }
 }

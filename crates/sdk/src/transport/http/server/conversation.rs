@@ -58,6 +58,11 @@ impl Conversation {
         Self { connection, peer, signals, asks, closing, running, handles, max_calls }
     }
 
+    /// What reaches the engine from outside of its calls.
+    pub(super) fn signals(&self) -> &Arc<Signals> {
+        &self.signals
+    }
+
     /// Takes a frame from the client.
     pub(super) fn take(&mut self, lane: Lane, frame: Scanned) {
         self.peer.handle_scanned(lane, frame);
@@ -118,8 +123,10 @@ impl Conversation {
                     return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
+                    self.connection.cancelled(key);
                     if let Some((lane, handle)) = self.handles.remove(&key) {
                         handle.abort();
                         // Others of its batch may still be at work.

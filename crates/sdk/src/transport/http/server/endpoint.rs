@@ -15,6 +15,7 @@ use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::listeners::Listeners;
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{Session, Sessions};
 
@@ -23,6 +24,7 @@ pub(super) struct Endpoint {
     pub(super) service: Arc<dyn Service>,
     pub(super) options: HttpServerOptions,
     pub(super) sessions: Sessions,
+    pub(super) listeners: Listeners,
     access: AccessRules,
     /// Whether a refused host or origin was reported.
     reported: AtomicBool,
@@ -35,7 +37,8 @@ impl Endpoint {
         options: HttpServerOptions,
     ) -> Self {
         let sessions = Sessions::new(&options);
-        Self { service, options, sessions, access, reported: AtomicBool::new(false) }
+        let (listeners, reported) = (Listeners::default(), AtomicBool::new(false));
+        Self { service, options, sessions, listeners, access, reported }
     }
 
     pub(super) async fn answer(

@@ -66,7 +66,7 @@ impl Lanes {
         };
         let last = message.is_last();
         // What is asked must be answered, so only notifications may be lost.
-        let droppable = message.sent == Sent::Notification;
+        let droppable = matches!(message.sent, Sent::Notification | Sent::Change);
         mailbox.push(message, droppable);
         if last {
             self.trim();

@@ -57,6 +57,10 @@ struct State {
     waker: Option<Waker>,
 }
 
+/// Room for changes beyond the bound of the rest: more than a session can
+/// subscribe to at a time, so that none of them is ever lost.
+const CHANGES: usize = 4 << 20;
+
 /// The numbers asked for are not kept any more.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Gone;
@@ -81,14 +85,19 @@ impl Mailbox {
     }
 
     /// Adds a message. One that the client can do without (`expendable`) is
-    /// dropped, and counted, while the client reads too slowly.
+    /// dropped, and counted, while the client reads too slowly. A change that
+    /// waits already is not added again.
     pub(super) fn push(&self, message: Outgoing, expendable: bool) {
         let mut state = self.lock();
         let len = message.bytes.len();
-        if state.ended {
+        if state.ended || (message.sent == Sent::Change && state.waits(&message)) {
             return;
         }
-        if expendable && state.unread_bytes + len > self.max_bytes {
+        let room = match message.sent {
+            Sent::Change => self.max_bytes + CHANGES,
+            _ => self.max_bytes,
+        };
+        if expendable && state.unread_bytes + len > room {
             state.dropped += 1;
             tracing::warn!(
                 count = state.dropped,
@@ -159,6 +168,12 @@ impl Mailbox {
 impl State {
     fn unread(&self) -> u64 {
         self.first + self.kept.len() as u64 - self.next
+    }
+
+    /// Whether an equal message has not been read yet.
+    fn waits(&self, message: &Outgoing) -> bool {
+        let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+        self.kept.iter().skip(read).any(|unread| unread.bytes == message.bytes)
     }
 
     fn forget_first(&mut self) {
@@ -328,6 +343,23 @@ mod tests {
         assert_eq!(mailbox.len(), 4);
         assert_eq!(mailbox.read(Some(0)).unwrap_err(), Gone);
         assert!(mailbox.read(Some(1)).is_ok());
+    }
+
+    #[test]
+    fn a_change_that_waits_stands_for_equal_ones() {
+        let change = |text| Outgoing { sent: Sent::Change, ..message(text) };
+        let mailbox = Mailbox::new(4);
+        let mut reader = mailbox.read(None).unwrap();
+        for _ in 0..1000 {
+            mailbox.push(change("tools"), true);
+            mailbox.push(change("prompts"), true);
+        }
+        assert_eq!(mailbox.len(), "toolsprompts".len());
+        assert_eq!(now(&mut reader), Some((1, "tools".into())));
+        // This one happened after the other was read.
+        mailbox.push(change("tools"), true);
+        assert_eq!(now(&mut reader), Some((2, "prompts".into())));
+        assert_eq!(now(&mut reader), Some((3, "tools".into())));
     }
 
     #[test]

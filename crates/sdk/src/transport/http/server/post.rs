@@ -154,6 +154,9 @@ impl Endpoint {
         let limits = self.options.limits;
         let mut conversation =
             Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
+        if message.method() == Method::SubscriptionsListen {
+            self.listeners.add(conversation.signals());
+        }
         conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
         if let Some(Said::Message(_, message)) = &first

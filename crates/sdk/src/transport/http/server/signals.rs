@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use carrick_proto::peer::{CallKey, ServerPeer};
+use carrick_proto::peer::{CallKey, Changed, Changes, ServerPeer};
 use carrick_proto::types::LogLevel;
 
 use crate::server::{Asks, Outbox, Question};
@@ -28,6 +28,9 @@ pub(super) struct Signals {
 #[derive(Debug, Default)]
 struct State {
     queue: VecDeque<(CallKey, Signal)>,
+    changes: Changes,
+    /// The server is about to go.
+    closing: bool,
     logs: usize,
     dropped: u64,
     waker: Option<Waker>,
@@ -51,7 +54,7 @@ impl Signals {
         closing: &mut Closing,
         waker: Option<&Waker>,
     ) -> bool {
-        let queue = {
+        let (queue, changes, closing) = {
             let mut state = self.lock();
             if let Some(waker) = waker {
                 state.waker = Some(waker.clone());
@@ -61,9 +64,10 @@ impl Signals {
                 state.dropped = 0;
             }
             state.logs = 0;
-            std::mem::take(&mut state.queue)
+            let queue = std::mem::take(&mut state.queue);
+            (queue, std::mem::take(&mut state.changes), std::mem::take(&mut state.closing))
         };
-        let some = !queue.is_empty();
+        let some = !queue.is_empty() || !changes.is_empty() || closing;
         for (key, signal) in queue {
             match signal {
                 Signal::Progress { done, total, message } => {
@@ -76,7 +80,20 @@ impl Signals {
                 Signal::CloseStream(retry) => closing.push_back((key, retry)),
             }
         }
+        if !changes.is_empty() {
+            peer.tell(changes);
+        }
+        if closing {
+            peer.end_listens();
+        }
         some
+    }
+
+    /// Ends what only waits for changes, in good order.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closing = true;
+        state.wake();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -87,6 +104,10 @@ impl Signals {
 impl State {
     fn push(&mut self, key: CallKey, signal: Signal) {
         self.queue.push_back((key, signal));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
         }
@@ -125,5 +146,11 @@ impl Outbox for Signals {
         // Each call waits for its answers, so these are few.
         self.lock().push(key, Signal::Ask(question));
         Box::pin(std::future::ready(()))
+    }
+
+    fn changed(&self, changed: Changed) {
+        let mut state = self.lock();
+        state.changes.add(changed);
+        state.wake();
     }
 }
