@@ -18,7 +18,7 @@ use crate::drive::{caught, run};
 use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
-use super::signals::{Closing, Signals};
+use super::signals::{Leaving, Signals};
 
 /// What the server's side of a conversation does next.
 pub(super) enum Said {
@@ -40,7 +40,7 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     asks: Asks,
-    closing: Closing,
+    leaving: Leaving,
     running: JoinSet<(CallKey, Outcome)>,
     handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
     max_calls: usize,
@@ -54,8 +54,8 @@ impl Conversation {
         let connection = service.connect(signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        let (asks, closing) = (Asks::default(), Closing::default());
-        Self { connection, peer, signals, asks, closing, running, handles, max_calls }
+        let (asks, leaving) = (Asks::default(), Leaving::default());
+        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -87,7 +87,7 @@ impl Conversation {
             if self.signals.drain(
                 &mut self.peer,
                 &mut self.asks,
-                &mut self.closing,
+                &mut self.leaving,
                 Some(cx.waker()),
             ) {
                 continue;
@@ -95,7 +95,7 @@ impl Conversation {
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, &mut self.asks, &mut self.closing, None);
+                    self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
@@ -104,7 +104,7 @@ impl Conversation {
                     if !self.signals.drain(
                         &mut self.peer,
                         &mut self.asks,
-                        &mut self.closing,
+                        &mut self.leaving,
                         Some(cx.waker()),
                     ) {
                         return Poll::Pending;
@@ -146,7 +146,7 @@ impl Conversation {
     /// The next stream to close before its answer.
     fn pause(&mut self) -> Option<Said> {
         let may = self.session().is_some_and(|revision| revision.rules().early_close);
-        while let Some((key, retry)) = self.closing.pop_front() {
+        while let Some((key, retry)) = self.leaving.pop_front() {
             // A call that has ended meanwhile needs no other stream.
             if let Some((lane, _)) = self.handles.get(&key).filter(|_| may) {
                 return Some(Said::Pause(*lane, retry));
@@ -163,7 +163,7 @@ impl Conversation {
         }
         match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, &mut self.asks, &mut self.closing, None);
+                self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {

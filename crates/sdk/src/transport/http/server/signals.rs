@@ -17,7 +17,7 @@ const MAX_LOGS: usize = 256;
 
 /// Calls whose streams are to be closed before the answer, and when their clients
 /// should come back.
-pub(super) type Closing = VecDeque<(CallKey, Option<Duration>)>;
+pub(super) type Leaving = VecDeque<(CallKey, Option<Duration>)>;
 
 /// A queue that handlers write to from wherever they run.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Signals {
         &self,
         peer: &mut ServerPeer,
         asks: &mut Asks,
-        closing: &mut Closing,
+        leaving: &mut Leaving,
         waker: Option<&Waker>,
     ) -> bool {
         let (queue, changes, closing) = {
@@ -77,7 +77,7 @@ impl Signals {
                     peer.log(key, level, logger.as_deref(), &data);
                 }
                 Signal::Ask(question) => asks.ask(peer, key, question),
-                Signal::CloseStream(retry) => closing.push_back((key, retry)),
+                Signal::CloseStream(retry) => leaving.push_back((key, retry)),
             }
         }
         if !changes.is_empty() {
