@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::task::{AbortHandle, JoinSet};
@@ -17,7 +18,7 @@ use crate::drive::{caught, run};
 use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
-use super::signals::Signals;
+use super::signals::{Leaving, Signals};
 
 /// What the server's side of a conversation does next.
 pub(super) enum Said {
@@ -25,6 +26,9 @@ pub(super) enum Said {
     Message(Lane, Outgoing),
     /// Nothing more will come on this lane: what it waited for was cancelled.
     End(Lane),
+    /// The client may come back for the rest of this lane, after this long. Only
+    /// in sessions whose clients do.
+    Pause(Lane, Option<Duration>),
 }
 
 /// One side of one conversation: a session, or a single request.
@@ -36,6 +40,7 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     asks: Asks,
+    leaving: Leaving,
     running: JoinSet<(CallKey, Outcome)>,
     handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
     max_calls: usize,
@@ -49,8 +54,8 @@ impl Conversation {
         let connection = service.connect(signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        let asks = Asks::default();
-        Self { connection, peer, signals, asks, running, handles, max_calls }
+        let (asks, leaving) = (Asks::default(), Leaving::default());
+        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -76,22 +81,32 @@ impl Conversation {
     /// As [`next`](Self::next). Everything a handler says comes before its answer.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Said> {
         loop {
-            if let Some(said) = self.outputs() {
+            if let Some(said) = self.outputs().or_else(|| self.pause()) {
                 return Poll::Ready(said);
             }
-            if self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
+            if self.signals.drain(
+                &mut self.peer,
+                &mut self.asks,
+                &mut self.leaving,
+                Some(cx.waker()),
+            ) {
                 continue;
             }
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, &mut self.asks, None);
+                    self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
-                    if !self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
+                    if !self.signals.drain(
+                        &mut self.peer,
+                        &mut self.asks,
+                        &mut self.leaving,
+                        Some(cx.waker()),
+                    ) {
                         return Poll::Pending;
                     }
                 }
@@ -128,6 +143,18 @@ impl Conversation {
         None
     }
 
+    /// The next stream to close before its answer.
+    fn pause(&mut self) -> Option<Said> {
+        let may = self.session().is_some_and(|revision| revision.rules().early_close);
+        while let Some((key, retry)) = self.leaving.pop_front() {
+            // A call that has ended meanwhile needs no other stream.
+            if let Some((lane, _)) = self.handles.get(&key).filter(|_| may) {
+                return Some(Said::Pause(*lane, retry));
+            }
+        }
+        None
+    }
+
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
         if self.running.len() >= self.max_calls {
@@ -136,7 +163,7 @@ impl Conversation {
         }
         match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, &mut self.asks, None);
+                self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {

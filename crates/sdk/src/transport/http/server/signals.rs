@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -13,6 +14,10 @@ use crate::server::{Asks, Outbox, Question};
 
 /// Most log messages that wait; more are dropped and counted.
 const MAX_LOGS: usize = 256;
+
+/// Calls whose streams are to be closed before the answer, and when their clients
+/// should come back.
+pub(super) type Leaving = VecDeque<(CallKey, Option<Duration>)>;
 
 /// A queue that handlers write to from wherever they run.
 #[derive(Debug, Default)]
@@ -36,6 +41,7 @@ enum Signal {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     Log { level: LogLevel, logger: Option<String>, data: Vec<u8> },
     Ask(Question),
+    CloseStream(Option<Duration>),
 }
 
 impl Signals {
@@ -45,6 +51,7 @@ impl Signals {
         &self,
         peer: &mut ServerPeer,
         asks: &mut Asks,
+        leaving: &mut Leaving,
         waker: Option<&Waker>,
     ) -> bool {
         let (queue, changes, closing) = {
@@ -70,6 +77,7 @@ impl Signals {
                     peer.log(key, level, logger.as_deref(), &data);
                 }
                 Signal::Ask(question) => asks.ask(peer, key, question),
+                Signal::CloseStream(retry) => leaving.push_back((key, retry)),
             }
         }
         if !changes.is_empty() {
@@ -128,6 +136,10 @@ impl Outbox for Signals {
         }
         state.logs += 1;
         state.push(key, Signal::Log { level, logger, data });
+    }
+
+    fn close_stream(&self, key: CallKey, retry: Option<Duration>) {
+        self.lock().push(key, Signal::CloseStream(retry));
     }
 
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()> {
