@@ -7,17 +7,20 @@
 
 mod changed;
 mod client;
+mod pass;
 mod server;
 #[cfg(test)]
 mod tests;
 
 pub use changed::{Changed, Changes};
+use client::read_error;
 pub use client::{
-    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Head, InputRequest,
-    InputRequired, LaneEnd, ServerDescription,
+    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Forward, Head,
+    InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
+pub use pass::{Caller, Reply};
 pub use server::{
-    AskKey, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+    AskKey, AskPlace, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
     SubscriptionLimits,
 };
 

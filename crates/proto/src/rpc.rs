@@ -28,3 +28,4 @@ pub(crate) use write::open_result;
 pub use write::{
     error_response, notification, push_escaped, request, result_response, result_response_with,
 };
+pub(crate) use write::{error_response_of, request_start};

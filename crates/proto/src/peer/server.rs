@@ -3,12 +3,14 @@
 mod ask;
 mod batch;
 mod emit;
+mod forward;
 mod identity;
 mod listen;
 mod opening;
 mod output;
 
 pub use ask::AskKey;
+pub use forward::AskPlace;
 pub use identity::Identity;
 pub use listen::SubscriptionLimits;
 pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
@@ -45,8 +47,7 @@ struct Slot {
 }
 
 struct Session {
-    /// The client's capabilities, as it wrote them.
-    capabilities: Option<Arc<str>>,
+    client: ask::Client,
     revision: Revision,
     ready: bool,
     log: LogLevel,
@@ -150,7 +151,7 @@ impl ServerPeer {
                 }
             }
             Kind::Notification => self.notification(message),
-            Kind::Result | Kind::Error => self.answered(&message),
+            Kind::Result | Kind::Error => self.answered(message),
         }
     }
 
@@ -171,7 +172,7 @@ impl ServerPeer {
         }
         self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
         let Some(call) = self.take(key) else { return };
-        let (place, id) = (call.place, call.id);
+        let (place, id) = (call.place, call.id.clone());
         match outcome {
             Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
@@ -182,6 +183,7 @@ impl ServerPeer {
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();
                 rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
@@ -302,14 +304,16 @@ impl ServerPeer {
         self.ids.insert(id, slot);
         // A request without a session says itself what its client can do.
         let session = self.session.as_ref().filter(|_| !modern);
-        let client_capabilities = session.and_then(|s| s.capabilities.clone());
+        let client = session.map(|s| s.client.clone()).unwrap_or_default();
         self.out.push_back(ServerOutput::Call(Call {
             key,
             lane: place.lane,
             revision,
             message,
             wants_progress,
-            client_capabilities,
+            log,
+            client_info: client.info,
+            client_capabilities: client.capabilities,
             identity: self.identity.clone(),
         }));
         key

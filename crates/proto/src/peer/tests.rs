@@ -5,6 +5,7 @@ mod asks;
 mod calls;
 mod cases;
 mod client;
+mod forward;
 mod listen;
 mod listen_client;
 mod opening;
@@ -120,7 +121,8 @@ impl Client {
     }
 
     fn say(&mut self, line: &str) {
-        self.peer.handle_input(self.now, Bytes::copy_from_slice(line.as_bytes()));
+        let lane = Lane::Connection;
+        self.peer.handle_input(self.now, lane, Bytes::copy_from_slice(line.as_bytes()));
         self.drain();
     }
 
@@ -248,6 +250,12 @@ impl Server {
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
                 ServerOutput::Answered(ask, answer) => {
                     self.ignored.push(format!("answered {ask:?}: {answer:?}"));
+                }
+                ServerOutput::AskReplied(ask, reply) => {
+                    self.ignored.push(format!("replied {ask:?}: {:?}", reply.message().bytes()));
+                }
+                ServerOutput::LevelSet(level) => {
+                    self.ignored.push(format!("level {}", level.name()));
                 }
                 ServerOutput::Notification(message) => {
                     let name = message.method_name();

@@ -16,6 +16,11 @@ pub type ProgressHandler = Arc<dyn Fn(Progress) + Send + Sync>;
 /// loop has given it its id on the wire.
 static TICKETS: AtomicU64 = AtomicU64::new(0);
 
+/// A number that no other call of this process has.
+pub(super) fn ticket() -> u64 {
+    TICKETS.fetch_add(1, Ordering::Relaxed)
+}
+
 /// A request, and as many more as the server's questions lead to.
 pub(super) async fn call(
     client: &Client,
@@ -52,7 +57,7 @@ async fn once(
     progress: Option<ProgressHandler>,
 ) -> Result<Json, ClientError> {
     let (reply, answer) = oneshot::channel();
-    let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
+    let ticket = ticket();
     let command = Command::Call {
         ticket,
         method: method.into(),

@@ -16,6 +16,9 @@ pub enum Dispatch {
     Ready(Outcome),
     /// A handler is at it.
     Pending(BoxFuture<'static, Outcome>),
+    /// Somebody else is, and will say so by [`Outbox::answer`]. What is in here
+    /// is kept until then; dropping it before gives the work up.
+    Later(Box<dyn Send>),
 }
 
 impl Server {

@@ -1,10 +1,11 @@
 //! What passes between the engine, its driver and the application.
 
 use super::{AskKey, Identity};
-use crate::peer::Lane;
+use crate::peer::{Lane, Reply};
 use crate::revision::Revision;
 use crate::rpc::{self, Id, Json, Message};
-use crate::types::{CallToolResult, RpcError, SubscriptionFilter};
+use crate::types::{CallToolResult, LogLevel, RpcError, SubscriptionFilter};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -31,6 +32,11 @@ pub struct Call {
     pub message: Message,
     /// Whether progress was asked for.
     pub wants_progress: bool,
+    /// The least severe log level to send about it, if any.
+    pub log: Option<LogLevel>,
+    /// Who the client of the session is, as JSON. None for a request without a
+    /// session, which says it in its own `_meta`.
+    pub client_info: Option<Arc<str>>,
     /// What the client of the session can do, as JSON. None for a request
     /// without a session, which says it in its own `_meta`.
     pub client_capabilities: Option<Arc<str>>,
@@ -96,6 +102,8 @@ pub enum Outcome {
     Listening(SubscriptionFilter),
     /// An error.
     Error(RpcError),
+    /// What another server answered, in whatever revision that was.
+    Forwarded(Box<Reply>),
 }
 
 /// What a message to the client is.
@@ -135,6 +143,10 @@ pub enum ServerOutput {
     Cancel(CallKey),
     /// The client has answered an ask: a result in the newest shape, or its error.
     Answered(AskKey, Result<Json, RpcError>),
+    /// The client has answered what was put to it by [`super::ServerPeer::pass_ask`].
+    AskReplied(AskKey, Reply),
+    /// The client of the session wants log messages from this level on.
+    LevelSet(LogLevel),
     /// The client tells something that the engine has no use for itself, as
     /// that its roots have changed. What came before it has been handed out.
     Notification(Message),
