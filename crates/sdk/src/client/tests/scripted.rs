@@ -10,30 +10,30 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
 /// The server's end of a connection, in the hands of a test.
-struct Script {
+pub(super) struct Script {
     stream: BufReader<DuplexStream>,
 }
 
 impl Script {
-    fn new() -> (MemoryTransport, Self) {
+    pub(super) fn new() -> (MemoryTransport, Self) {
         let (ours, theirs) = duplex(256 << 10);
         let (reader, writer) = split(ours);
         (LineTransport::new(reader, writer), Self { stream: BufReader::new(theirs) })
     }
 
     /// The client's next message; none when it has closed its side.
-    async fn hear(&mut self) -> Option<Value> {
+    pub(super) async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let n = self.stream.read_line(&mut line).await.unwrap();
         (n > 0).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    async fn say(&mut self, line: &str) {
+    pub(super) async fn say(&mut self, line: &str) {
         self.stream.write_all(line.as_bytes()).await.unwrap();
         self.stream.write_all(b"\n").await.unwrap();
     }
 
-    async fn answer(&mut self, request: &Value, result: &Value) {
+    pub(super) async fn answer(&mut self, request: &Value, result: &Value) {
         let response = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.say(&response.to_string()).await;
     }
@@ -48,15 +48,15 @@ impl Script {
 }
 
 /// What the client told of, as text.
-type Heard = Arc<Mutex<Vec<String>>>;
+pub(super) type Heard = Arc<Mutex<Vec<String>>>;
 
-fn listener() -> (Heard, EventHandler) {
+pub(super) fn listener() -> (Heard, EventHandler) {
     let heard = Heard::default();
     let told = heard.clone();
     (heard, Arc::new(move |event| told.lock().unwrap().push(format!("{event:?}"))))
 }
 
-async fn connect(
+pub(super) async fn connect(
     transport: MemoryTransport,
     events: Option<EventHandler>,
 ) -> Result<Client, ClientError> {
