@@ -148,7 +148,9 @@ impl<T: Transport> Driver<T> {
                 return false;
             }
             let Poll::Ready(event) = self.transport.poll_recv(cx) else {
-                // Taking messages may have set or moved a deadline.
+                // Taking messages may have started answers, of which nobody was
+                // to be woken yet, and set or moved a deadline.
+                self.poll_answers(cx);
                 self.poll_time(cx);
                 return false;
             };

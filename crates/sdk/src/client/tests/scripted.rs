@@ -252,3 +252,23 @@ impl Client {
         matches!(result.unwrap_err().call(), Some(CallError::Rpc(e)) if e.code == -32601)
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_answered_without_anything_else_happening() {
+    let handlers = Handlers::new().roots(|| async { Ok(Vec::new()) });
+    let (transport, mut script) = Script::new();
+    let mut config = ClientConfig::new(Implementation::new("tests", "0"));
+    config.era = Some(Era::Legacy);
+    let (client, ()) = tokio::join!(Client::connect(transport, config, handlers), async {
+        let hello = script.hear().await.unwrap();
+        let revision = Revision::NEWEST_HANDSHAKE.date();
+        let result = json!({ "protocolVersion": revision, "capabilities": {} });
+        script.answer(&hello, &result).await;
+        script.hear().await.unwrap();
+    });
+    let _client = client.unwrap();
+    let asked = tokio::time::Instant::now();
+    script.say(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#).await;
+    assert_eq!(script.hear().await.unwrap()["result"], json!({ "roots": [] }));
+    assert_eq!(asked.elapsed(), Duration::ZERO, "it was not by a timer that it went on");
+}
