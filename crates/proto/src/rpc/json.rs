@@ -66,6 +66,12 @@ impl Json {
         Ok(Self(bytes))
     }
 
+    /// A copy that shares no memory with the message it came in: for what is kept.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self::scanned(Bytes::copy_from_slice(self.as_bytes()))
+    }
+
     /// Only for slices of bytes that a scan has already read.
     pub(crate) fn scanned(bytes: Bytes) -> Self {
         Self(bytes)
