@@ -20,7 +20,7 @@ pub use client::{
 };
 pub use pass::{Caller, Reply};
 pub use server::{
-    AskKey, AskPlace, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+    AskKey, AskPlace, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
     SubscriptionLimits,
 };
 

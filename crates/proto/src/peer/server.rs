@@ -13,7 +13,7 @@ pub use ask::AskKey;
 pub use forward::AskPlace;
 pub use identity::Identity;
 pub use listen::SubscriptionLimits;
-pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
+pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -181,8 +181,9 @@ impl ServerPeer {
         match outcome {
             Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
-            Outcome::Result { body, has_meta, plain } => {
-                match self.shape(call.revision, call.method, body, has_meta, plain, &id) {
+            Outcome::Response(bytes) => self.send(place, bytes),
+            Outcome::Result { body, has_meta } => {
+                match self.shape(call.revision, call.method, body, has_meta, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
@@ -250,7 +251,7 @@ impl ServerPeer {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
-                match self.shape(revision, method, body, false, false, &id) {
+                match self.shape(revision, method, body, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }
@@ -318,6 +319,7 @@ impl ServerPeer {
             log,
             client_info: client.info,
             client_capabilities: client.capabilities,
+            identity: self.identity.clone(),
         }));
         key
     }

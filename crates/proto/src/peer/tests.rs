@@ -271,7 +271,7 @@ impl Server {
 
     fn respond(&mut self, key: CallKey, body: Value) {
         let body = serde_json::to_vec(&body).unwrap();
-        self.peer.respond(key, Outcome::Result { body, has_meta: false, plain: false });
+        self.peer.respond(key, Outcome::Result { body, has_meta: false });
         self.drain();
     }
 

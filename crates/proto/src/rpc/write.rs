@@ -36,8 +36,7 @@ pub fn result_response(out: &mut Vec<u8>, id: &Id, result: &[u8]) {
 /// JSON object that has none of them.
 pub fn result_response_with(out: &mut Vec<u8>, id: &Id, result: &[u8], members: &[u8]) {
     out.reserve(result.len() + members.len() + 64);
-    push_id(out, id);
-    out.extend_from_slice(br#","result":"#);
+    open_result(out, id);
     match result {
         [b'{', rest @ ..] if !members.is_empty() => {
             out.push(b'{');
@@ -50,6 +49,13 @@ pub fn result_response_with(out: &mut Vec<u8>, id: &Id, result: &[u8], members: 
         _ => out.extend_from_slice(result),
     }
     out.push(b'}');
+}
+
+/// Appends a response up to its result.
+pub(crate) fn open_result(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","result":"#);
 }
 
 /// Appends an error response; `data` is JSON. Without an id when none could be read.

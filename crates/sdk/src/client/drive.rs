@@ -1,17 +1,18 @@
 //! The loop that joins a client engine, a transport and a clock.
 
 use super::forward::{Relay, ServerAsk, Waiter};
-use super::{CallError, CallOptions, ClientConfig, ClientEvent, Hooks, ProgressHandler};
-use super::{Forward, Reply, ServerDescription};
+use super::{CallError, CallOptions, Changed, ClientConfig, ClientEvent, Hooks, ProgressHandler};
+use super::{Forward, Reply, ServerDescription, Shared};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Id, Json, Message};
-use carrick_proto::types::RpcError;
-use std::collections::BTreeMap;
+use carrick_proto::types::{RpcError, SubscriptionFilter};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -22,9 +23,7 @@ use tokio::time::{Instant, Sleep};
 pub(super) enum Command {
     Call {
         ticket: u64,
-        method: String,
-        params: Vec<u8>,
-        name: Option<String>,
+        what: What,
         options: CallOptions,
         progress: Option<ProgressHandler>,
         reply: oneshot::Sender<Result<Json, CallError>>,
@@ -41,12 +40,20 @@ pub(super) enum Command {
     Close(oneshot::Sender<()>),
 }
 
+/// What a call is for.
+pub(super) enum What {
+    Request { method: String, params: Vec<u8>, name: Option<String> },
+    Subscribe(String),
+    Unsubscribe(String),
+}
+
 pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
 
 pub(super) async fn drive<T: Transport>(
     transport: T,
     config: ClientConfig,
     hooks: Hooks,
+    shared: Arc<Shared>,
     (own, commands): (mpsc::WeakUnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     ready: Ready,
 ) {
@@ -54,6 +61,8 @@ pub(super) async fn drive<T: Transport>(
         peer: ClientPeer::new(config),
         transport,
         hooks,
+        shared,
+        listened: BTreeSet::new(),
         asked: BTreeMap::new(),
         passed: BTreeMap::new(),
         answered: JoinSet::new(),
@@ -105,6 +114,9 @@ struct Driver<T> {
     peer: ClientPeer,
     transport: T,
     hooks: Hooks,
+    shared: Arc<Shared>,
+    /// The resources whose changes a server without sessions tells of.
+    listened: BTreeSet<String>,
     /// The server's own requests that are being answered.
     asked: BTreeMap<Id, AbortHandle>,
     /// Those that somebody else is to answer; dropping tells them that the
@@ -157,7 +169,9 @@ impl<T: Transport> Driver<T> {
                 return false;
             }
             let Poll::Ready(event) = self.transport.poll_recv(cx) else {
-                // Taking messages may have set or moved a deadline.
+                // Taking messages may have started answers, of which nobody was
+                // to be woken yet, and set or moved a deadline.
+                self.poll_answers(cx);
                 self.poll_time(cx);
                 return false;
             };
@@ -213,8 +227,15 @@ impl<T: Transport> Driver<T> {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Call { ticket, method, params, name, options, progress, reply } => {
-                let id = self.peer.call(self.now(), &method, &params, name.as_deref(), options);
+            Command::Call { ticket, what, options, progress, reply } => {
+                let now = self.now();
+                let id = match what {
+                    What::Request { method, params, name } => {
+                        self.peer.call(now, &method, &params, name.as_deref(), options)
+                    }
+                    What::Subscribe(uri) => self.peer.subscribe(now, &uri, options),
+                    What::Unsubscribe(uri) => self.peer.unsubscribe(now, &uri, options),
+                };
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
             }
@@ -272,6 +293,7 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
+            Event::SessionLost => self.peer.handle_session_lost(now),
             // Which call it answered cannot be known, so none can go on.
             Event::Oversize { limit } => {
                 self.gone(&format!("the server sent a message of more than {limit} bytes"));
@@ -321,7 +343,10 @@ impl<T: Transport> Driver<T> {
                     }
                 }
                 ClientOutput::Log(params) => self.tell(ClientEvent::Log(params)),
-                ClientOutput::Changed(what) => self.tell(ClientEvent::Changed(what)),
+                ClientOutput::Changed(what) => self.changed(what),
+                ClientOutput::Listening { agreed, unheard } => self.listening(agreed, unheard),
+                ClientOutput::Reopened(server) => self.reopened(server),
+                ClientOutput::Gone(how) => self.gone(&how),
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
                 _ => {}
             }
@@ -370,6 +395,65 @@ impl<T: Transport> Driver<T> {
             (id, answer)
         });
         self.asked.insert(key, task);
+    }
+
+    fn changed(&mut self, what: Changed) {
+        {
+            let mut cache = self.shared.cache();
+            cache.forget(&what);
+            // Whoever has the list is about to be told.
+            cache.take_asked(&what);
+        }
+        self.tell(ClientEvent::Changed(what));
+    }
+
+    /// A list may have changed. Tells so if somebody has it.
+    fn may_have_changed(&mut self, list: Changed) {
+        let told = {
+            let mut cache = self.shared.cache();
+            cache.forget(&list);
+            cache.take_asked(&list)
+        };
+        if told {
+            self.tell(ClientEvent::Changed(list));
+        }
+    }
+
+    /// The server tells of changes from now on. Of those up to now it may not
+    /// have told.
+    fn listening(&mut self, agreed: SubscriptionFilter, unheard: bool) {
+        let lists = [
+            (agreed.tools_list_changed, Changed::Tools),
+            (agreed.prompts_list_changed, Changed::Prompts),
+            (agreed.resources_list_changed, Changed::Resources),
+        ];
+        if unheard {
+            lists
+                .into_iter()
+                .filter(|(on, _)| *on)
+                .for_each(|(_, list)| self.may_have_changed(list));
+        }
+        let uris: BTreeSet<String> = agreed.resource_subscriptions.into_iter().collect();
+        let before = std::mem::replace(&mut self.listened, uris.clone());
+        for uri in uris {
+            let known = before.contains(&uri);
+            let changed = Changed::Resource(uri);
+            if unheard || !known {
+                self.shared.cache().forget(&changed);
+            }
+            if unheard && known {
+                self.tell(ClientEvent::Changed(changed));
+            }
+        }
+    }
+
+    /// There is another session, with a server that may have changed altogether.
+    fn reopened(&mut self, server: ServerDescription) {
+        *self.shared.reopened() = Some(Arc::new(server));
+        for list in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+            self.may_have_changed(list);
+        }
+        self.shared.cache().forget_all();
     }
 
     fn send(&mut self, lane: Lane, bytes: Vec<u8>, head: Head) {

@@ -188,7 +188,14 @@ impl Context {
             },
             None => self.request(method, params).await?,
         };
-        serde_json::from_str(answer.get()).map_err(malformed)
+        serde_json::from_str(answer.get()).map_err(|error| {
+            if let Some(round) = self.round() {
+                // The answer came as an argument of the request, which is then wrong.
+                let text = format!("params.inputResponses: an answer cannot be used: {error}");
+                round.fail(RpcError::invalid_params(text));
+            }
+            malformed(error)
+        })
     }
 }
 

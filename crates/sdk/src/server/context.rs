@@ -8,6 +8,7 @@ use carrick_proto::types::{ClientCapabilities, LogLevel, RpcError};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// Where what is said besides answers goes. Implemented by whatever drives a connection.
@@ -20,6 +21,12 @@ pub trait Outbox: Send + Sync {
 
     /// Passes on a log message; `data` is JSON.
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>);
+
+    /// Passes on that the call's stream may be closed before the answer; without
+    /// effect where streams cannot be resumed.
+    fn close_stream(&self, key: CallKey, retry: Option<Duration>) {
+        let _ = (key, retry);
+    }
 
     /// Passes on a question to the client of a session; never lost while the
     /// connection lasts.
@@ -117,6 +124,18 @@ impl Context {
         if let Ok(data) = serde_json::to_vec(data) {
             self.outbox.log(self.key, level, None, data);
         }
+    }
+
+    /// Lets go of the connection on which the client waits for the answer: it
+    /// comes back for the rest, after `retry` if given (`basic/transports`,
+    /// Sending Messages to the Server). For calls that take long, where holding
+    /// a connection open costs something.
+    ///
+    /// Nothing is lost: what is said meanwhile is kept, within the session's
+    /// bounds. Without effect where a client cannot come back: on stdio,
+    /// without a session, and in revisions before 2025-11-25.
+    pub fn close_stream(&self, retry: Option<Duration>) {
+        self.outbox.close_stream(self.key, retry);
     }
 
     /// What the client can do.

@@ -79,9 +79,14 @@ pub enum ClientOutput {
     RequestCancelled(Id),
     /// The server logs something: `params` of `notifications/message`.
     Log(Json),
-    /// The server will tell of these changes from now on. What it told of up to
-    /// now may have changed unheard.
-    Listening(SubscriptionFilter),
+    /// The server will tell of these changes from now on.
+    Listening {
+        /// What it has agreed to tell of.
+        agreed: SubscriptionFilter,
+        /// Whether nothing was listened to until now, so that any of it may have
+        /// changed unheard.
+        unheard: bool,
+    },
     /// The session was lost, and there is a new one with a server that says this
     /// of itself.
     Reopened(ServerDescription),

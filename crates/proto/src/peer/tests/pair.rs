@@ -83,7 +83,7 @@ impl Pair {
 
     pub(super) fn respond(&mut self, key: CallKey, body: &Value) {
         let body = serde_json::to_vec(body).unwrap();
-        self.server.respond(key, Outcome::Result { body, has_meta: false, plain: false });
+        self.server.respond(key, Outcome::Result { body, has_meta: false });
         self.drive();
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::task::JoinSet;
@@ -17,7 +18,7 @@ use crate::drive::{Work, caught, run};
 use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
-use super::signals::Signals;
+use super::signals::{Leaving, Signals};
 
 /// What the server's side of a conversation does next.
 pub(super) enum Said {
@@ -25,6 +26,9 @@ pub(super) enum Said {
     Message(Lane, Outgoing),
     /// Nothing more will come on this lane: what it waited for was cancelled.
     End(Lane),
+    /// The client may come back for the rest of this lane, after this long. Only
+    /// in sessions whose clients do.
+    Pause(Lane, Option<Duration>),
 }
 
 /// One side of one conversation: a session, or a single request.
@@ -36,6 +40,7 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     asks: Asks,
+    leaving: Leaving,
     running: JoinSet<(CallKey, Outcome)>,
     /// The calls that are not answered yet.
     handles: BTreeMap<CallKey, (Lane, Work)>,
@@ -50,8 +55,8 @@ impl Conversation {
         let connection = service.connect(signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        let asks = Asks::default();
-        Self { connection, peer, signals, asks, running, handles, max_calls }
+        let (asks, leaving) = (Asks::default(), Leaving::default());
+        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -77,7 +82,7 @@ impl Conversation {
     /// As [`next`](Self::next). Everything a handler says comes before its answer.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Said> {
         loop {
-            if let Some(said) = self.outputs() {
+            if let Some(said) = self.outputs().or_else(|| self.pause()) {
                 return Poll::Ready(said);
             }
             if self.drain(Some(cx.waker())) {
@@ -102,8 +107,8 @@ impl Conversation {
 
     /// Hands what handlers and others say to the engine; whether there was any.
     fn drain(&mut self, waker: Option<&Waker>) -> bool {
-        let Self { signals, peer, asks, handles, .. } = self;
-        signals.drain(peer, asks, waker, |key| drop(handles.remove(&key)))
+        let Self { signals, peer, asks, leaving, handles, .. } = self;
+        signals.drain(peer, asks, leaving, waker, |key| drop(handles.remove(&key)))
     }
 
     /// Does what the engine wants until there is something to say.
@@ -131,6 +136,18 @@ impl Conversation {
                 ServerOutput::Notification(message) => self.connection.notified(message),
                 ServerOutput::Ignored(what) => tracing::debug!(what, "a message has no effect"),
                 _ => {}
+            }
+        }
+        None
+    }
+
+    /// The next stream to close before its answer.
+    fn pause(&mut self) -> Option<Said> {
+        let may = self.session().is_some_and(|revision| revision.rules().early_close);
+        while let Some((key, retry)) = self.leaving.pop_front() {
+            // A call that has ended meanwhile needs no other stream.
+            if let Some((lane, _)) = self.handles.get(&key).filter(|_| may) {
+                return Some(Said::Pause(*lane, retry));
             }
         }
         None

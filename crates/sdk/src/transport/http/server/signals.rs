@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -16,6 +17,10 @@ use crate::server::{Asks, Outbox, PassedAsk, Question};
 
 /// Most log messages that wait; more are dropped and counted.
 const MAX_LOGS: usize = 256;
+
+/// Calls whose streams are to be closed before the answer, and when their clients
+/// should come back.
+pub(super) type Leaving = VecDeque<(CallKey, Option<Duration>)>;
 
 /// A queue that handlers write to from wherever they run.
 #[derive(Debug, Default)]
@@ -39,6 +44,7 @@ enum Signal {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     Log { level: LogLevel, logger: Option<String>, data: Vec<u8> },
     Ask(Question),
+    CloseStream(Option<Duration>),
     Answer(Outcome),
     Notice { message: Box<Message>, from: Revision },
     PassAsk(Box<PassedAsk>),
@@ -53,6 +59,7 @@ impl Signals {
         &self,
         peer: &mut ServerPeer,
         asks: &mut Asks,
+        leaving: &mut Leaving,
         waker: Option<&Waker>,
         mut answered: impl FnMut(CallKey),
     ) -> bool {
@@ -79,6 +86,7 @@ impl Signals {
                     peer.log(key, level, logger.as_deref(), &data);
                 }
                 (Some(key), Signal::Ask(question)) => asks.ask(peer, key, question),
+                (Some(key), Signal::CloseStream(retry)) => leaving.push_back((key, retry)),
                 (Some(key), Signal::Answer(outcome)) => {
                     answered(key);
                     peer.respond(key, outcome);
@@ -150,6 +158,10 @@ impl Outbox for Signals {
         }
         state.logs += 1;
         state.push(Some(key), Signal::Log { level, logger, data });
+    }
+
+    fn close_stream(&self, key: CallKey, retry: Option<Duration>) {
+        self.lock().push(Some(key), Signal::CloseStream(retry));
     }
 
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()> {
