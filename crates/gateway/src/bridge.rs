@@ -11,7 +11,7 @@ use crate::error;
 use crate::gateway::Inner;
 use crate::line::{Level, number};
 use crate::pool::Lease;
-use crate::shared::Guest;
+use crate::shared::{Guest, Trunk};
 use carrick::Client;
 use carrick::client::{CallError, CallRelay, Forward, Relay, Reply, ServerAsk};
 use carrick::proto::flow::{Full, Next, Token, input_responses};
@@ -37,6 +37,10 @@ pub(crate) struct Bridge {
     binding: Vec<u8>,
     /// The revision of its client.
     revision: Revision,
+    /// Whether the server may ask its client something.
+    asks: bool,
+    /// Whether its client wants log messages.
+    hears_logs: bool,
     state: Mutex<State>,
 }
 
@@ -87,6 +91,8 @@ impl Bridge {
             token,
             binding: if asks { state_binding(&call) } else { Vec::new() },
             revision: call.revision,
+            asks,
+            hears_logs: call.log.is_some(),
             state: Mutex::new(State::new(waiting)),
         });
         let mut forward = Forward::new(call.message, call.revision);
@@ -95,25 +101,19 @@ impl Bridge {
         forward.options.timeout += gateway.options.parked.lifetime;
         match gateway.pool.try_lease(gateway, &needs.capabilities, needs.alone) {
             Some(lease) => match lease.trunk().line.now(needs.level()) {
-                Some(client) => bridge.send(lease, asks, &client, forward),
-                None => bridge.connect_first(Some(lease), needs, asks, forward),
+                Some(client) => bridge.send(lease, &client, forward),
+                None => bridge.connect_first(Some(lease), needs, forward),
             },
-            None => bridge.connect_first(None, needs, asks, forward),
+            None => bridge.connect_first(None, needs, forward),
         }
         Ok(Dispatch::Later(Box::new(GiveUp { bridge, turn })))
     }
 
-    fn connect_first(
-        self: &Arc<Self>,
-        lease: Option<Lease>,
-        needs: Needs,
-        asks: bool,
-        forward: Forward,
-    ) {
+    fn connect_first(self: &Arc<Self>, lease: Option<Lease>, needs: Needs, forward: Forward) {
         let bridge = self.clone();
         let task = tokio::spawn(async move {
             match bridge.connected(lease, &needs).await {
-                Ok((lease, client)) => bridge.send(lease, asks, &client, forward),
+                Ok((lease, client)) => bridge.send(lease, &client, forward),
                 Err(error) => bridge.end(End::Refused(error)),
             }
         });
@@ -134,27 +134,39 @@ impl Bridge {
         Ok((lease, client))
     }
 
-    fn send(self: &Arc<Self>, lease: Lease, asks: bool, client: &Client, forward: Forward) {
-        let relay: Weak<dyn Relay> = Arc::<Self>::downgrade(self);
-        let guest = Guest { relay, may_be_asked: asks, hears_logs: true };
-        lease.trunk().enter(self.number, guest);
-        if let Err(lease) = self.state().lease(lease) {
+    /// Says to the connection whose call this is now.
+    fn enter(&self, trunk: &Trunk) {
+        let Some(waiting) = self.state().waiting.as_ref().map(|w| Arc::downgrade(&w.outbox)) else {
+            return;
+        };
+        let relay: Weak<dyn Relay> = self.me.clone();
+        let (may_be_asked, hears_logs) = (self.asks, self.hears_logs);
+        trunk.enter(self.number, Guest { relay, outbox: waiting, may_be_asked, hears_logs });
+    }
+
+    fn send(self: &Arc<Self>, lease: Lease, client: &Client, forward: Forward) {
+        let trunk = lease.trunk().clone();
+        if self.state().lease(lease).is_err() {
             // It was given up meanwhile.
-            lease.trunk().leave(self.number);
             return;
         }
+        self.enter(&trunk);
         let forwarded = client.forward(forward, self.clone());
         self.state().passed(forwarded);
     }
 
     /// The client is back with answers.
     fn resume(self: &Arc<Self>, waiting: Waiting, answers: BTreeMap<String, Json>) {
-        let (answered, next) = {
+        let (answered, next, trunk) = {
             let mut state = self.state();
             state.waiting = Some(waiting);
             let answered: Vec<_> = state.call.answered(answers).collect();
-            (answered, state.call.step())
+            let trunk = state.lease.as_ref().map(|lease| lease.trunk().clone());
+            (answered, state.call.step(), trunk)
         };
+        if let Some(trunk) = trunk {
+            self.enter(&trunk);
+        }
         for (ask, answer) in answered {
             match carrick::proto::flow::as_reply(&answer, self.revision) {
                 Ok(reply) => ask.answer(reply),

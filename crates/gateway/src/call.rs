@@ -202,7 +202,9 @@ impl Passing {
         match &self.route {
             Route::Shared(trunk) if hears_logs => {
                 let relay: Weak<dyn Relay> = Arc::<Self>::downgrade(self);
-                trunk.enter(self.number, Guest { relay, may_be_asked: false, hears_logs });
+                let outbox = Arc::downgrade(&self.outbox);
+                let guest = Guest { relay, outbox, may_be_asked: false, hears_logs };
+                trunk.enter(self.number, guest);
             }
             Route::Shared(_) => {}
             Route::Session(session) => session.enter(self.key),

@@ -162,7 +162,7 @@ impl Line {
             client.close().await;
             return Err(RpcError::internal("the gateway is about to end"));
         }
-        self.events.opened(client.server());
+        self.events.opened(&client.server());
         Ok(())
     }
 

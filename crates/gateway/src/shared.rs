@@ -3,10 +3,10 @@
 use crate::gateway::Inner;
 use crate::line::{Line, LineEvents};
 use carrick::client::{Changed, ClientConfig, Relay, ServerAsk};
-use carrick::proto::method::Method;
 use carrick::proto::peer::ServerDescription;
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::Message;
+use carrick::server::Outbox;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -24,6 +24,8 @@ pub(crate) struct Trunk {
 /// A call on the connection.
 pub(crate) struct Guest {
     pub(crate) relay: Weak<dyn Relay>,
+    /// Its conversation.
+    pub(crate) outbox: Weak<dyn Outbox>,
     /// Whether the server may ask its client something.
     pub(crate) may_be_asked: bool,
     /// Whether its client wants log messages.
@@ -67,12 +69,21 @@ impl Trunk {
         self.calls().remove(&number);
     }
 
-    /// The only call there is of those that `fits`.
-    fn only(&self, fits: impl Fn(&Guest) -> bool) -> Option<Arc<dyn Relay>> {
+    /// The only call there is that may be asked something.
+    fn asked_one(&self) -> Option<Arc<dyn Relay>> {
         let calls = self.calls();
-        let mut fitting = calls.values().filter(|guest| fits(guest));
-        let first = fitting.next()?;
-        fitting.next().is_none().then(|| first.relay.upgrade()).flatten()
+        let mut asked = calls.values().filter(|guest| guest.may_be_asked);
+        let first = asked.next()?;
+        asked.next().is_none().then(|| first.relay.upgrade()).flatten()
+    }
+
+    /// The newest call that hears logs, if all that do are of one conversation.
+    fn hearing(&self) -> Option<Arc<dyn Relay>> {
+        let calls = self.calls();
+        let mut hearing = calls.values().filter(|guest| guest.hears_logs).rev();
+        let newest = hearing.next()?;
+        let of_one = hearing.all(|guest| Weak::ptr_eq(&guest.outbox, &newest.outbox));
+        of_one.then(|| newest.relay.upgrade()).flatten()
     }
 
     fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Guest>> {
@@ -82,11 +93,7 @@ impl Trunk {
 
 impl Relay for Trunk {
     fn notice(&self, message: Message, revision: Revision) {
-        let heard = match message.method() {
-            Method::Message => self.only(|guest| guest.hears_logs),
-            _ => self.only(|_| true),
-        };
-        match heard {
+        match self.hearing() {
             Some(relay) => relay.notice(message, revision),
             // One client must not hear what was said to another.
             None => {
@@ -97,7 +104,7 @@ impl Relay for Trunk {
 
     fn asked(&self, ask: ServerAsk) {
         // Dropping it refuses it.
-        if let Some(relay) = self.only(|guest| guest.may_be_asked) {
+        if let Some(relay) = self.asked_one() {
             relay.asked(ask);
         }
     }

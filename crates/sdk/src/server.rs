@@ -27,6 +27,7 @@ pub use tool::{DefinedTool, Tool};
 
 use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::Identity;
+use carrick_proto::revision::Revision;
 use carrick_proto::types::{
     Implementation, ListCapability, ListToolsResult, ResourceCapability, ServerCapabilities,
     Tool as Definition,
@@ -67,6 +68,7 @@ impl Server {
             resources: None,
             state: States::new(),
             keys: None,
+            revisions: None,
         }
     }
 
@@ -89,6 +91,7 @@ pub struct ServerBuilder {
     resources: Option<Arc<dyn ResourceSource>>,
     state: States,
     keys: Option<StateKeys>,
+    revisions: Option<Vec<Revision>>,
 }
 
 impl ServerBuilder {
@@ -135,6 +138,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Speaks these revisions of the protocol only. By default a server speaks
+    /// all of them.
+    #[must_use]
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = Some(revisions.into_iter().collect());
+        self
+    }
+
     /// The finished server.
     pub fn build(self) -> Server {
         let capabilities = self.capabilities();
@@ -145,7 +156,11 @@ impl ServerBuilder {
             clippy::expect_used,
             reason = "names, flags and schemas that are JSON already always serialize"
         )]
-        let identity = Arc::new(identity.expect("the server's description serializes"));
+        let identity = identity.expect("the server's description serializes");
+        let identity = Arc::new(match &self.revisions {
+            Some(revisions) => identity.speaking(revisions),
+            None => identity,
+        });
         let keys = self.keys.unwrap_or_else(|| {
             StateKeys::random().unwrap_or_else(|error| {
                 tracing::error!(%error, "no randomness: handlers cannot ask clients");
