@@ -27,11 +27,11 @@ mod tests;
 mod texts;
 mod tool;
 
-pub use ask::{AskError, Asks, Question, StateKeys};
+pub use ask::{AskError, Asks, Question, StateKeys, Unsealable, state_binding};
 pub use builder::ServerBuilder;
 pub use cache::Cacheable;
 pub use complete::{Completing, Completion};
-pub use context::{Context, Outbox};
+pub use context::{Context, Outbox, PassedAsk};
 pub use dispatch::Dispatch;
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};

@@ -7,7 +7,7 @@ mod reads;
 use super::ask::Rerun;
 use super::{Outbox, Request, Server, Texts, ToolError};
 use carrick_proto::method::Method;
-use carrick_proto::peer::{Call, Outcome};
+use carrick_proto::peer::{Call, Envelope, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{CallToolResult, RpcError};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -20,6 +20,9 @@ pub enum Dispatch {
     Ready(Outcome),
     /// A handler is at it.
     Pending(BoxFuture<'static, Outcome>),
+    /// Somebody else is, and will say so by [`Outbox::answer`]. What is in here
+    /// is kept until then; dropping it before gives the work up.
+    Later(Box<dyn Send>),
 }
 
 impl Server {
@@ -69,7 +72,8 @@ impl Server {
             return fail(error);
         }
         self.run(call, outbox, Texts::default(), tool.may_ask(), |request| {
-            tool.call(request).map(called).boxed()
+            let envelope = request.call.envelope();
+            tool.call(request).map(move |result| called(&envelope, result)).boxed()
         })
     }
 
@@ -129,13 +133,14 @@ impl Server {
     }
 }
 
-fn called(result: Result<CallToolResult, ToolError>) -> Outcome {
+fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Outcome {
     let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+    if let Some(response) = envelope.wrap(&result) {
+        return Outcome::Response(response);
+    }
     let mut body = Vec::new();
     match result.write(&mut body) {
-        Ok(()) => {
-            Outcome::Result { body, has_meta: result.meta.is_some(), plain: result.is_plain() }
-        }
+        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
         Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
@@ -177,13 +182,13 @@ pub(super) fn recoded(mut error: RpcError, not_found: i64) -> RpcError {
 /// The answer that is this, as JSON.
 fn answer(result: &impl serde::Serialize, has_meta: bool) -> Outcome {
     match serde_json::to_vec(result) {
-        Ok(body) => Outcome::Result { body, has_meta, plain: false },
+        Ok(body) => Outcome::Result { body, has_meta },
         Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
 
 pub(super) fn complete(body: Vec<u8>) -> Outcome {
-    Outcome::Result { body, has_meta: false, plain: false }
+    Outcome::Result { body, has_meta: false }
 }
 
 fn fail(error: RpcError) -> Dispatch {

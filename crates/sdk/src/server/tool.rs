@@ -3,7 +3,7 @@
 use super::listing::Entry;
 use super::{Handler, Request, ToolError, schema};
 use carrick_proto::http::{ParamHeader, param_headers};
-use carrick_proto::types::{CallToolResult, Tool as Definition, ToolAnnotations};
+use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,6 +44,14 @@ impl Tool {
     #[must_use]
     pub fn title(mut self, text: impl Into<String>) -> Self {
         self.definition.title = Some(text.into());
+        self
+    }
+
+    /// The schema of its arguments (`server/tools`, Tool), in place of the one
+    /// that the types give: an object in JSON Schema.
+    #[must_use]
+    pub fn input_schema(mut self, schema: RawJson) -> Self {
+        self.definition.input_schema = schema;
         self
     }
 

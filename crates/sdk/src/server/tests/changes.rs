@@ -133,39 +133,16 @@ async fn an_ended_listen_hears_nothing_and_conversations_that_are_gone_are_forgo
     assert_eq!(names(&mut talk).await, ["learn", "more"]);
     assert_eq!(server.inner.hub.len(), 1);
 
-    let outbox: Arc<dyn Outbox> = Arc::new(Silent);
     for _ in 0..100 {
-        // A request that needs no session does not listen.
-        drop(Service::connect(&server, outbox.clone()));
+        let _gone = Talk::with(&server, "2025-11-25").await;
     }
-    assert_eq!(server.inner.hub.len(), 1);
-    for _ in 0..100 {
-        let gone: Arc<dyn Outbox> = Arc::new(Silent);
-        server.inner.hub.join(&gone);
+    // A request that needs no session, and does not listen, is no conversation.
+    let _modern = Talk::with(&server, NEW).await;
+    while server.inner.hub.len() > 1 {
+        tokio::task::yield_now().await;
+        server.notify_resource_updated("x://y");
     }
-    assert!(server.inner.hub.len() < 50);
-}
-
-struct Silent;
-
-impl Outbox for Silent {
-    fn progress(&self, _: carrick_proto::peer::CallKey, _: f64, _: Option<f64>, _: Option<String>) {
-    }
-
-    fn log(
-        &self,
-        _: carrick_proto::peer::CallKey,
-        _: carrick_proto::types::LogLevel,
-        _: Option<String>,
-        _: Vec<u8>,
-    ) {
-    }
-
-    fn ask(&self, _: carrick_proto::peer::CallKey, _: Question) -> BoxFuture<'_, ()> {
-        ready(()).boxed()
-    }
-
-    fn changed(&self, _: carrick_proto::peer::Changed) {}
+    assert_eq!(names(&mut talk).await, ["learn", "more"]);
 }
 
 /// A source that says who subscribes.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use carrick_proto::peer::{Lane, Sent};
 
@@ -77,6 +78,13 @@ impl Lanes {
         if let Some(mailbox) = self.of(lane) {
             mailbox.end();
             self.trim();
+        }
+    }
+
+    /// Closes a stream's connection; the rest waits for its client to come back.
+    pub(super) fn pause(&self, lane: Lane, retry: Option<Duration>) {
+        if let Some(mailbox) = self.of(lane) {
+            mailbox.pause(retry);
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -51,6 +52,8 @@ struct State {
     ended: bool,
     /// Which of the readers so far may read.
     reader: u64,
+    /// Which reader was told to come back, and after how long.
+    paused: Option<(u64, Option<Duration>)>,
     waker: Option<Waker>,
 }
 
@@ -75,6 +78,7 @@ impl Mailbox {
             dropped: 0,
             ended: false,
             reader: 0,
+            paused: None,
             waker: None,
         };
         Arc::new(Self { state: Mutex::new(state), max_bytes })
@@ -115,6 +119,15 @@ impl Mailbox {
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
+        state.wake();
+    }
+
+    /// Ends what the present reader sees, when there is one; the next goes on
+    /// from there.
+    pub(super) fn pause(&self, retry: Option<Duration>) {
+        let mut state = self.lock();
+        state.paused = Some((state.reader, retry));
+        state.reader += 1;
         state.wake();
     }
 
@@ -190,8 +203,14 @@ impl Reader {
         self.mailbox.lock().next - 1
     }
 
-    /// The next message and its number; `None` at the end of the lane, or when
-    /// another reader has taken over.
+    /// Whether it was told to come back later, and after how long.
+    pub(super) fn paused(&self) -> Option<Option<Duration>> {
+        let paused = self.mailbox.lock().paused;
+        paused.filter(|(turn, _)| *turn == self.turn).map(|(_, retry)| retry)
+    }
+
+    /// The next message and its number; `None` at the end of the lane, when it
+    /// was paused, or when another reader has taken over.
     pub(super) async fn next(&mut self) -> Option<(u64, Outgoing)> {
         poll_fn(|cx| self.poll_next(cx)).await
     }

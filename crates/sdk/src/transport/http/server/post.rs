@@ -256,7 +256,7 @@ impl Endpoint {
                 session.lanes.forget(stream);
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }
-            Some(None) => return Err(ended()),
+            Some(None) if reader.paused().is_none() => return Err(ended()),
             _ => {}
         }
         let source = Source::Lane { stream, reader, session: session.in_use() };
