@@ -20,6 +20,7 @@ mod rounds;
 mod session;
 mod shared;
 mod upstream;
+mod watch;
 
 pub use gateway::Gateway;
 pub use options::GatewayOptions;
