@@ -7,6 +7,7 @@
 mod client;
 mod legacy;
 mod modern;
+mod old;
 mod pair;
 mod raw;
 mod scripted;

@@ -7,6 +7,7 @@ mod conversation;
 mod endpoint;
 mod lanes;
 mod mailbox;
+mod old;
 mod post;
 mod refusal;
 mod session;
@@ -33,6 +34,11 @@ use endpoint::Endpoint;
 pub struct HttpServerOptions {
     /// The path of the endpoint. Default: `/mcp`.
     pub path: String,
+    /// The path at which clients of 2024-11-05 open the stream of HTTP+SSE, and
+    /// send their messages: none, the default, for no such transport. Each stream
+    /// is a session, and [`max_sessions`](Self::max_sessions) bounds them by
+    /// themselves.
+    pub sse_path: Option<String>,
     /// Which hosts and origins may enter. Default: loopback names with the bound
     /// port, and pages served from there.
     pub access: Option<AccessRules>,
@@ -75,6 +81,7 @@ impl Default for HttpServerOptions {
     fn default() -> Self {
         Self {
             path: "/mcp".into(),
+            sse_path: None,
             access: None,
             sessions: true,
             limits: Limits::default(),
