@@ -5,7 +5,7 @@ use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
 use carrick::Client;
 use carrick::client::{ClientConfig, Era, EventHandler};
 use carrick::transport::child::Command;
-use carrick::transport::http::{HttpOptions, HttpTransport};
+use carrick::transport::http::{Form, HttpOptions, HttpTransport};
 use carrick::transport::memory;
 use std::sync::Arc;
 
@@ -24,6 +24,10 @@ pub(super) async fn connect(
     let mut config = ClientConfig::new(options.info.clone());
     config.connect_timeout = options.connect_timeout;
     config.era = era;
+    if matches!(launch, Launch::Http(http) if http.sse) {
+        // That transport has no other servers.
+        config.era = Some(Era::Legacy);
+    }
     let mut call = options.call;
     if let Some(timeout) = server.timeout {
         call.timeout = timeout;
@@ -74,6 +78,9 @@ fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport,
     let mut bounds = HttpOptions::default();
     if let Some(limit) = options.message_bytes {
         bounds.max_message_bytes = limit;
+    }
+    if launch.sse {
+        bounds.form = Form::Sse;
     }
     HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, bounds)
         .map_err(|error| ServerErrorKind::Builtin(error.to_string()))

@@ -104,7 +104,7 @@ async fn exchange(
                     return old::post(link, endpoint, bytes, head).await;
                 }
             }
-            Err(why) => tracing::debug!(%why, "nor is there an event stream of 2024-11-05"),
+            Err(why) => tracing::debug!(%why, "nor is there a stream of HTTP+SSE"),
         }
     }
     refused(link, &asked, end, body).await

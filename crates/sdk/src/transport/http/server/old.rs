@@ -137,7 +137,7 @@ impl Stream {
         while out.len() < FRAME {
             match self.conversation.poll_next(cx) {
                 Poll::Ready(Said::Message(_, message)) => {
-                    event(&mut out, "message", &message.bytes)
+                    event(&mut out, "message", &message.bytes);
                 }
                 // The one stream of a session ends with it and not before.
                 Poll::Ready(_) => {}
