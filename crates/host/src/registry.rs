@@ -3,6 +3,7 @@
 
 mod catalog;
 mod connect;
+mod eras;
 mod error;
 mod held;
 mod link;
@@ -12,6 +13,7 @@ mod tests;
 
 pub use catalog::{Catalog, ServerTools};
 pub use connect::Opener;
+pub use eras::Eras;
 pub use error::{ServerError, ServerErrorKind};
 pub use held::{HeldTool, Hold, SharedPins};
 pub use offers::Offers;
@@ -84,6 +86,8 @@ pub struct RegistryOptions {
     /// What was agreed to of the tools of servers that are not built in; what
     /// is new or changed since is held back. Default: none, and nothing is held.
     pub pins: Option<SharedPins>,
+    /// What earlier runs found out of how servers are spoken to. Default: nothing.
+    pub eras: Option<Arc<Eras>>,
 }
 
 impl RegistryOptions {
@@ -101,6 +105,7 @@ impl RegistryOptions {
             current: PathBuf::from("."),
             observer: None,
             pins: None,
+            eras: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
 use carrick::Client;
 use carrick::client::{ClientConfig, Era, EventHandler, Hooks};
 use carrick::transport::child::Command;
-use carrick::transport::http::{HttpOptions, HttpTransport};
+use carrick::transport::http::{Form, HttpOptions, HttpTransport};
 use carrick::transport::memory;
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ pub(super) async fn connect(
 async fn open(
     server: &Server,
     options: &RegistryOptions,
-    config: ClientConfig,
+    mut config: ClientConfig,
     hooks: Hooks,
 ) -> Result<Client, ServerErrorKind> {
     let launch = match &server.state {
@@ -72,6 +72,10 @@ async fn open(
         ServerState::Unapproved => return Err(ServerErrorKind::Unapproved),
         ServerState::Broken(error) => return Err(ServerErrorKind::Config(error.clone())),
     };
+    if matches!(launch, Launch::Http(http) if http.sse) {
+        // That transport has no other servers.
+        config.era = Some(Era::Legacy);
+    }
     let mut call = options.call;
     if let Some(timeout) = server.timeout {
         call.timeout = timeout;
@@ -122,6 +126,9 @@ fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport,
     let mut bounds = HttpOptions::default();
     if let Some(limit) = options.message_bytes {
         bounds.max_message_bytes = limit;
+    }
+    if launch.sse {
+        bounds.form = Form::Sse;
     }
     HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, bounds)
         .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
