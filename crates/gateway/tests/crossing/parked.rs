@@ -5,7 +5,7 @@ use crate::support::{Over, gateway, gateway_with};
 use carrick::proto::revision::Revision;
 use carrick::types::Implementation;
 use carrick_gateway::{Gateway, GatewayOptions};
-use carrick_testkit::crossing::{Traces, server};
+use carrick_testkit::crossing::server;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn accepted() -> Value {
 }
 
 async fn crossing(over: Over) -> Gateway {
-    gateway(server(Revision::NEWEST_HANDSHAKE, &Traces::default()), over).await
+    gateway(server(Revision::NEWEST_HANDSHAKE), over).await
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn a_server_that_breaks_down_ends_its_calls_and_is_connected_again() {
 async fn without_a_free_connection_a_call_waits_and_is_then_refused() {
     let mut options = options();
     options.max_upstreams = 2;
-    let server = server(Revision::NEWEST_HANDSHAKE, &Traces::default());
+    let server = server(Revision::NEWEST_HANDSHAKE);
     let gateway = gateway_with(server, Over::Memory, options).await;
     let mut client = RawClient::of(gateway.clone());
     // The first connection stays; the other one is kept by a call that is parked.
