@@ -7,17 +7,21 @@
 
 mod changed;
 mod client;
+mod pass;
 mod server;
 #[cfg(test)]
 mod tests;
 
 pub use changed::{Changed, Changes};
+use client::read_error;
 pub use client::{
-    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Head, InputRequest,
-    InputRequired, LaneEnd, ServerDescription,
+    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Forward, Head,
+    InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
+pub use pass::{Caller, Reply};
 pub use server::{
-    AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer, SubscriptionLimits,
+    AskKey, AskPlace, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+    SubscriptionLimits,
 };
 
 /// The start of some text, for a log or an error.

@@ -1,36 +1,46 @@
 //! Clients: one connection to one server.
 
+mod cache;
 mod call;
 mod child;
 mod drive;
 mod error;
+mod forward;
 mod handlers;
 mod lists;
+mod subscriptions;
 #[cfg(test)]
 mod tests;
 
 pub use call::ProgressHandler;
 pub use carrick_proto::peer::{
-    CallError, CallOptions, Changed, ClientConfig, Era, LaneEnd, ServerDescription,
+    CallError, CallOptions, Caller, Changed, ClientConfig, Era, Forward, LaneEnd, Reply,
+    ServerDescription,
 };
 pub use error::ClientError;
+pub use forward::{CallRelay, Forwarded, Relay, ServerAsk};
 pub use handlers::Handlers;
 
 use crate::transport::Transport;
 use crate::transport::child::Process;
+use cache::{Cache, Key};
+use carrick_proto::method::Method;
 use carrick_proto::rpc::Json;
 use carrick_proto::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 use drive::Command;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 /// Something a server said outside of an answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ClientEvent {
-    /// A list or a resource has changed.
+    /// A list or a resource has changed, or may have while nothing could be
+    /// heard of it. What was cached of it is gone already. Told of lists in both
+    /// eras, of resources after [`Client::subscribe`].
     Changed(Changed),
     /// A log message: `params` of `notifications/message`.
     Log(Json),
@@ -53,17 +63,21 @@ pub struct Hooks {
     pub events: Option<EventHandler>,
     /// Answers what the server asks.
     pub handlers: Handlers,
+    /// Hears what the server says and asks instead of all others, in its own
+    /// words, to pass it on ([`Client::forward`]). The client then declares the
+    /// capabilities of its config.
+    pub relay: Option<Arc<dyn Relay>>,
 }
 
 impl From<Option<EventHandler>> for Hooks {
     fn from(events: Option<EventHandler>) -> Self {
-        Self { events, handlers: Handlers::new() }
+        Self { events, ..Self::default() }
     }
 }
 
 impl From<Handlers> for Hooks {
     fn from(handlers: Handlers) -> Self {
-        Self { events: None, handlers }
+        Self { handlers, ..Self::default() }
     }
 }
 
@@ -73,6 +87,7 @@ impl From<Handlers> for Hooks {
 pub struct Client {
     commands: mpsc::UnboundedSender<Command>,
     server: Arc<ServerDescription>,
+    shared: Arc<Shared>,
     options: CallOptions,
     handlers: Handlers,
     process: Option<Arc<Process>>,
@@ -91,22 +106,25 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let hooks = hooks.into();
         let handlers = hooks.handlers.clone();
-        config.capabilities = handlers.capabilities();
+        config.forwarding = hooks.relay.is_some();
+        if !config.forwarding {
+            config.capabilities = handlers.capabilities();
+        }
+        config.spread = crate::net::chance();
+        let shared = Arc::new(Shared::default());
         let (commands, received) = mpsc::unbounded_channel();
+        let own = commands.downgrade();
         let (ready, opened) = oneshot::channel();
-        tokio::spawn(drive::drive(transport, config, hooks, received, ready));
+        let channel = (own, received);
+        let driving = drive::drive(transport, config, hooks, shared.clone(), channel, ready);
+        tokio::spawn(driving);
         let server = match opened.await {
-            Ok(Ok(server)) => server,
+            Ok(Ok(server)) => Arc::new(server),
             Ok(Err(error)) => return Err(error.into()),
             Err(_) => return Err(CallError::Closed("the connection's task ended".into()).into()),
         };
-        Ok(Self {
-            commands,
-            server: Arc::new(server),
-            options: CallOptions::default(),
-            handlers,
-            process: None,
-        })
+        let options = CallOptions::default();
+        Ok(Self { commands, server, shared, options, handlers, process: None })
     }
 
     /// The same connection with other bounds on each call.
@@ -116,9 +134,24 @@ impl Client {
         self
     }
 
-    /// What the server said of itself.
-    pub fn server(&self) -> &ServerDescription {
-        &self.server
+    /// The same connection with another bound on what is kept of lists and of
+    /// resources that were read, in bytes; 0 keeps nothing. It holds for all
+    /// clones. Default: 16 MiB.
+    #[must_use]
+    pub fn with_cache(self, max_bytes: usize) -> Self {
+        self.shared.cache().limit(max_bytes);
+        self
+    }
+
+    /// What the server said of itself, when the connection, or the session that
+    /// took the place of a lost one, was opened.
+    pub fn server(&self) -> Arc<ServerDescription> {
+        self.shared.reopened().clone().unwrap_or_else(|| self.server.clone())
+    }
+
+    /// Forgets what is kept of lists and resources, so that it is asked for again.
+    pub fn forget(&self) {
+        self.shared.cache().forget_all();
     }
 
     /// The last of what the server wrote to stderr, of a child process.
@@ -152,7 +185,8 @@ impl Client {
         self.request("tools/call", named(name, arguments)?, Some(name), progress).await
     }
 
-    /// Reads a resource.
+    /// Reads a resource, or takes what was read before if that may still be used
+    /// (`server/utilities/caching`).
     ///
     /// # Errors
     /// When it does not exist or cannot be read.
@@ -166,7 +200,8 @@ impl Client {
     /// When it does not exist or cannot be read.
     pub async fn read_resource_raw(&self, uri: &str) -> Result<Json, ClientError> {
         let params = json!({ "uri": uri }).to_string().into_bytes();
-        self.request("resources/read", params, Some(uri), None).await
+        let key = Key::new(Method::ResourcesRead, Some(uri));
+        Ok(self.fetch(key, params, Some(uri)).await?.0)
     }
 
     /// Renders a prompt; `arguments` is a JSON object of strings.
@@ -200,7 +235,7 @@ impl Client {
         self.request("ping", Vec::new(), None, None).await.map(|_| ())
     }
 
-    /// Any request; `params` is a JSON object without `_meta`, or empty, and
+    /// Any request, asked whatever is kept; `params` is a JSON object without `_meta`, or empty, and
     /// `name` what it is about (tool, prompt, URI).
     ///
     /// # Errors
@@ -212,7 +247,30 @@ impl Client {
         name: Option<&str>,
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ClientError> {
-        call::call(self, method, params, name, progress).await
+        Ok(call::call(self, method, params, name, progress).await?.result)
+    }
+
+    /// What is kept, or else the answer to a request; and whether it was kept.
+    async fn fetch(
+        &self,
+        key: Key,
+        params: Vec<u8>,
+        name: Option<&str>,
+    ) -> Result<(Json, bool), ClientError> {
+        let ticket = {
+            let mut cache = self.shared.cache();
+            if let Some(result) = cache.find(&key, Instant::now()) {
+                return Ok((result, true));
+            }
+            cache.begin(key.clone())
+        };
+        let answer = call::call(self, key.method().name(), params, name, None).await?;
+        // What depends on answers to the server's questions is no answer to the
+        // request alone.
+        if !answer.asked {
+            self.shared.cache().keep(ticket, &answer.result, Instant::now());
+        }
+        Ok((answer.result, false))
     }
 
     /// Closes the connection in good order.
@@ -222,6 +280,25 @@ impl Client {
             // An error means the task has ended already.
             let _ = done.await;
         }
+    }
+}
+
+/// What a connection's handles and its task have in common.
+#[derive(Default)]
+struct Shared {
+    /// What the server said of itself in a session that took the place of a lost
+    /// one.
+    reopened: Mutex<Option<Arc<ServerDescription>>>,
+    cache: Mutex<Cache>,
+}
+
+impl Shared {
+    fn reopened(&self) -> MutexGuard<'_, Option<Arc<ServerDescription>>> {
+        self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -120,8 +120,8 @@ struct Driver<T> {
     peer: ServerPeer,
     transport: T,
     options: ServeOptions,
-    /// Calls whose handlers have tasks of their own.
-    running: BTreeMap<CallKey, AbortHandle>,
+    /// Calls that are not answered yet.
+    running: BTreeMap<CallKey, Work>,
     /// Calls that wait for others to end.
     waiting: Waiting,
     outbox: Arc<outbox::Sender>,
@@ -228,6 +228,8 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(lane, bytes),
             Event::LaneEnd { lane, .. } => self.peer.drop_lane(lane),
+            // Sessions are lost by clients.
+            Event::SessionLost => {}
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");
@@ -280,6 +282,10 @@ impl<T: Transport> Driver<T> {
                 self.peer.log(key, level, logger.as_deref(), &data);
             }
             Note::Ask { key, question } => self.asks.ask(&mut self.peer, key, question),
+            Note::Notice { .. } if self.is_unread() => self.outbox.count_dropped(),
+            Note::Notice { to, message, from } => self.peer.pass_notice(to, &message, from),
+            Note::PassAsk(ask) => self.asks.pass(&mut self.peer, *ask),
+            Note::SweepAsks => self.asks.sweep(&mut self.peer),
         }
     }
 
@@ -291,6 +297,8 @@ impl<T: Transport> Driver<T> {
                     self.transport.send(Outgoing::from_server(lane, bytes));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
+                ServerOutput::LevelSet(level) => self.connection.level_set(level),
                 ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
@@ -334,15 +342,16 @@ impl<T: Transport> Driver<T> {
             Dispatch::Pending(future) => {
                 let done = self.outbox.clone();
                 let task = tokio::spawn(async move { done.done(key, caught(future).await).await });
-                self.running.insert(key, task.abort_handle());
+                self.running.insert(key, Work::Task(task.abort_handle()));
+            }
+            Dispatch::Later(work) => {
+                self.running.insert(key, Work::Elsewhere(work));
             }
         }
     }
 
     fn cancel(&mut self, key: CallKey) {
-        if let Some(task) = self.running.remove(&key) {
-            task.abort();
-        }
+        self.running.remove(&key);
         self.waiting.remove(key);
         self.connection.cancelled(key);
     }
@@ -352,9 +361,7 @@ impl<T> Driver<T> {
     /// Ends all work that nobody waits for any more.
     fn abort(&mut self) {
         self.waiting.clear();
-        for task in std::mem::take(&mut self.running).into_values() {
-            task.abort();
-        }
+        self.running.clear();
     }
 }
 
@@ -364,12 +371,28 @@ impl<T> Drop for Driver<T> {
     }
 }
 
+/// What is done for a call that is not answered yet. Dropping it ends that.
+pub(crate) enum Work {
+    /// In a task of its own.
+    Task(AbortHandle),
+    /// By somebody else, until this is dropped.
+    Elsewhere(#[expect(dead_code, reason = "dropping it is what it is for")] Box<dyn Send>),
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Self::Task(task) = self {
+            task.abort();
+        }
+    }
+}
+
 /// Dispatches a call and polls its handler once.
 pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
     let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| connection.call(call)));
     let mut future = match dispatched {
         Ok(Dispatch::Pending(future)) => future,
-        Ok(ready) => return ready,
+        Ok(other) => return other,
         Err(_) => return Dispatch::Ready(panicked()),
     };
     // Whoever polls it next registers a real waker, so none is needed here.

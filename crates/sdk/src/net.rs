@@ -113,6 +113,16 @@ impl fmt::Debug for HttpClient {
     }
 }
 
+/// A byte of chance, by which clients of one server spread out.
+pub(crate) fn chance() -> u8 {
+    let mut byte = [0];
+    // Without entropy there is no spread, which is no failure.
+    if getrandom::fill(&mut byte).is_err() {
+        return 0;
+    }
+    byte[0]
+}
+
 /// The host (and port, if one is written) for messages, once the URI is known to be usable.
 ///
 /// A user name or password in the URI is refused rather than dropped in silence or repeated in

@@ -60,6 +60,10 @@ pub enum Event {
         /// How.
         end: LaneEnd,
     },
+    /// The server knows the session no more (HTTP). What it refused for that
+    /// reason, and what is sent from now on, the transport keeps for the session
+    /// that a new `initialize` opens.
+    SessionLost,
     /// A message larger than this many bytes arrived and was skipped.
     Oversize {
         /// The limit.

@@ -77,7 +77,7 @@ async fn files_are_found_and_read() {
     let folder = folder();
     for era in [Era::Modern, Era::Legacy] {
         let client = connected(files(options(folder.path())).unwrap(), era).await;
-        let instructions = client.server().instructions.as_ref().unwrap();
+        let instructions = client.server().instructions.clone().unwrap();
         assert!(instructions.contains(folder.path().to_str().unwrap()), "{instructions}");
         let tools = client.list_tools().await.unwrap();
         let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();

@@ -134,7 +134,7 @@ impl Link {
     /// What the server said of itself, while connected.
     pub(super) async fn description(&self) -> Option<ServerDescription> {
         let state = self.state.lock().await;
-        state.up.as_ref().map(|up| up.client.server().clone())
+        state.up.as_ref().map(|up| up.client.server().as_ref().clone())
     }
 
     pub(super) fn call_failed(&self, client: &Client, error: ClientError) -> ServerError {
@@ -268,7 +268,7 @@ impl Link {
             Ok(client) => {
                 state.era = Some(client.server().era());
                 state.blocked = None;
-                self.tell(ServerEvent::Connected(introduction(client.server())));
+                self.tell(ServerEvent::Connected(introduction(&client.server())));
                 state.up = Some(Up {
                     client: client.clone(),
                     since: Instant::now(),

@@ -32,7 +32,8 @@ impl Offers {
             resource_templates: Vec<ResourceTemplate>,
             prompts: Vec<Prompt>,
         }
-        let capabilities = &client.server().capabilities;
+        let server = client.server();
+        let capabilities = &server.capabilities;
         let mut offers = Self::default();
         if capabilities.resources.is_some() {
             let page: Page = page(client, "resources/list").await?;

@@ -3,15 +3,17 @@
 mod ask;
 mod batch;
 mod emit;
+mod forward;
 mod identity;
 mod listen;
 mod opening;
 mod output;
 
 pub use ask::AskKey;
+pub use forward::AskPlace;
 pub use identity::Identity;
 pub use listen::SubscriptionLimits;
-pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
+pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -45,8 +47,7 @@ struct Slot {
 }
 
 struct Session {
-    /// The client's capabilities, as it wrote them.
-    capabilities: Option<Arc<str>>,
+    client: ask::Client,
     revision: Revision,
     ready: bool,
     log: LogLevel,
@@ -150,7 +151,7 @@ impl ServerPeer {
                 }
             }
             Kind::Notification => self.notification(message),
-            Kind::Result | Kind::Error => self.answered(&message),
+            Kind::Result | Kind::Error => self.answered(message),
         }
     }
 
@@ -171,16 +172,18 @@ impl ServerPeer {
         }
         self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
         let Some(call) = self.take(key) else { return };
-        let (place, id) = (call.place, call.id);
+        let (place, id) = (call.place, call.id.clone());
         match outcome {
             Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
-            Outcome::Result { body, has_meta, plain } => {
-                match self.shape(call.revision, call.method, body, has_meta, plain, &id) {
+            Outcome::Response(bytes) => self.send(place, bytes),
+            Outcome::Result { body, has_meta } => {
+                match self.shape(call.revision, call.method, body, has_meta, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();
                 rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
@@ -243,7 +246,7 @@ impl ServerPeer {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
                 let body = self.identity.discover.clone();
-                match self.shape(revision, method, body, false, false, &id) {
+                match self.shape(revision, method, body, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),
                 }
@@ -301,14 +304,17 @@ impl ServerPeer {
         self.ids.insert(id, slot);
         // A request without a session says itself what its client can do.
         let session = self.session.as_ref().filter(|_| !modern);
-        let client_capabilities = session.and_then(|s| s.capabilities.clone());
+        let client = session.map(|s| s.client.clone()).unwrap_or_default();
         self.out.push_back(ServerOutput::Call(Call {
             key,
             lane: place.lane,
             revision,
             message,
             wants_progress,
-            client_capabilities,
+            log,
+            client_info: client.info,
+            client_capabilities: client.capabilities,
+            identity: self.identity.clone(),
         }));
         key
     }

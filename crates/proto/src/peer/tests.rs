@@ -5,6 +5,7 @@ mod asks;
 mod calls;
 mod cases;
 mod client;
+mod forward;
 mod listen;
 mod listen_client;
 mod opening;
@@ -120,7 +121,8 @@ impl Client {
     }
 
     fn say(&mut self, line: &str) {
-        self.peer.handle_input(self.now, Bytes::copy_from_slice(line.as_bytes()));
+        let lane = Lane::Connection;
+        self.peer.handle_input(self.now, lane, Bytes::copy_from_slice(line.as_bytes()));
         self.drain();
     }
 
@@ -249,6 +251,12 @@ impl Server {
                 ServerOutput::Answered(ask, answer) => {
                     self.ignored.push(format!("answered {ask:?}: {answer:?}"));
                 }
+                ServerOutput::AskReplied(ask, reply) => {
+                    self.ignored.push(format!("replied {ask:?}: {:?}", reply.message().bytes()));
+                }
+                ServerOutput::LevelSet(level) => {
+                    self.ignored.push(format!("level {}", level.name()));
+                }
                 ServerOutput::Notification(message) => {
                     let name = message.method_name();
                     self.ignored.push(format!("told {}", brief(name.as_bytes())));
@@ -263,7 +271,7 @@ impl Server {
 
     fn respond(&mut self, key: CallKey, body: Value) {
         let body = serde_json::to_vec(&body).unwrap();
-        self.peer.respond(key, Outcome::Result { body, has_meta: false, plain: false });
+        self.peer.respond(key, Outcome::Result { body, has_meta: false });
         self.drain();
     }
 

@@ -66,6 +66,12 @@ impl Json {
         Ok(Self(bytes))
     }
 
+    /// A copy that shares no memory with the message it came in: for what is kept.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self::scanned(Bytes::copy_from_slice(self.as_bytes()))
+    }
+
     /// Only for slices of bytes that a scan has already read.
     pub(crate) fn scanned(bytes: Bytes) -> Self {
         Self(bytes)
@@ -86,7 +92,7 @@ impl Json {
     /// # Errors
     /// When the value has another shape than `T`.
     pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        super::de::read(&self.0)
     }
 }
 
@@ -154,6 +160,11 @@ impl<'a> Cursor<'a> {
     /// Over bytes that a scan has found valid, so that nothing is checked twice.
     pub(crate) fn scanned(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, depth: 128 }
+    }
+
+    /// Goes on at a place that was found otherwise.
+    pub(crate) fn skip_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     pub(crate) fn at(&self) -> usize {

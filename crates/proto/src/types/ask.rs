@@ -2,6 +2,7 @@
 //! model, its roots (`client/elicitation`, `client/sampling`, `client/roots`).
 
 use super::{ContentBlock, RawJson, Role};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::de::Error;
@@ -29,6 +30,45 @@ pub enum Elicit {
         #[serde(skip_serializing_if = "Option::is_none")]
         elicitation_id: Option<String>,
     },
+}
+
+impl Elicit {
+    /// A form filled with the defaults of its fields, as a JSON object, in the
+    /// words of the schema. None where that is no answer: for a page, a schema
+    /// that cannot be read, or a required field without a default.
+    pub fn defaults(&self) -> Option<RawJson> {
+        #[derive(Deserialize)]
+        struct Schema {
+            #[serde(default)]
+            properties: BTreeMap<String, RawJson>,
+            #[serde(default)]
+            required: Vec<String>,
+        }
+        #[derive(Deserialize)]
+        struct Field {
+            #[serde(default, deserialize_with = "some")]
+            default: Option<RawJson>,
+        }
+        let Self::Form { requested_schema, .. } = self else { return None };
+        // An array would be read as one, too.
+        requested_schema.get().strip_prefix('{')?;
+        let Schema { properties, required } = serde_json::from_str(requested_schema.get()).ok()?;
+        let default = |(name, field): (String, RawJson)| {
+            let Field { default } = serde_json::from_str(field.get()).ok()?;
+            Some((name, default?))
+        };
+        let filled: BTreeMap<String, RawJson> =
+            properties.into_iter().filter_map(default).collect();
+        if required.iter().any(|name| !filled.contains_key(name)) {
+            return None;
+        }
+        serde_json::value::to_raw_value(&filled).ok()
+    }
+}
+
+/// A value that is there, even if it is null.
+fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawJson>, D::Error> {
+    RawJson::deserialize(deserializer).map(Some)
 }
 
 // By hand: the mode may be absent (a form then), and a tagged enum cannot hold
@@ -271,6 +311,24 @@ mod tests {
         same::<Elicit>(r#"{"mode":"url","message":"m","url":"https://e.example/x"}"#);
         assert!(serde_json::from_str::<Elicit>(r#"{"mode":"form","message":"m"}"#).is_err());
         assert!(serde_json::from_str::<Elicit>(r#"{"mode":"voice","message":"m"}"#).is_err());
+    }
+
+    #[test]
+    fn a_form_is_filled_with_its_defaults() {
+        let form = |schema: &str| {
+            let requested_schema = serde_json::value::RawValue::from_string(schema.into()).unwrap();
+            Elicit::Form { message: "m".into(), requested_schema }.defaults()
+        };
+        let filled = form(
+            r#"{"type":"object","required":["a","n"],"properties":{"a":{"type":"number","default":1.50},
+               "b":{"type":"string"},"n":{"default":null},"l":{"default":["x"]}}}"#,
+        );
+        assert_eq!(filled.unwrap().get(), r#"{"a":1.50,"l":["x"],"n":null}"#);
+        assert_eq!(form(r#"{"type":"object"}"#).unwrap().get(), "{}");
+        assert!(form(r#"{"required":["a"],"properties":{"a":{"type":"string"}}}"#).is_none());
+        assert!(form("[]").is_none());
+        let page = r#"{"mode":"url","message":"m","url":"https://e.example/x"}"#;
+        assert!(serde_json::from_str::<Elicit>(page).unwrap().defaults().is_none());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! One request, from the caller's side.
 
-use super::drive::Command;
+use super::drive::{Command, What};
 use super::handlers::{Handlers, with_members};
 use super::{CallError, CallOptions, Client, ClientError};
+use carrick_proto::method::Method;
 use carrick_proto::rpc::Json;
-use carrick_proto::types::Progress;
+use carrick_proto::types::{Progress, RpcError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{mpsc, oneshot};
@@ -16,6 +17,18 @@ pub type ProgressHandler = Arc<dyn Fn(Progress) + Send + Sync>;
 /// loop has given it its id on the wire.
 static TICKETS: AtomicU64 = AtomicU64::new(0);
 
+/// A number that no other call of this process has.
+pub(super) fn ticket() -> u64 {
+    TICKETS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The answer to a request.
+pub(super) struct Answer {
+    pub(super) result: Json,
+    /// Whether the server asked for something before it gave it.
+    pub(super) asked: bool,
+}
+
 /// A request, and as many more as the server's questions lead to.
 pub(super) async fn call(
     client: &Client,
@@ -23,45 +36,47 @@ pub(super) async fn call(
     params: Vec<u8>,
     name: Option<&str>,
     progress: Option<ProgressHandler>,
-) -> Result<Json, ClientError> {
+) -> Result<Answer, ClientError> {
     let mut members = Vec::new();
-    for _ in 0..Handlers::rounds() {
-        let sent = match members.is_empty() {
+    let (mut rounds, mut refreshed) = (0, false);
+    while rounds < Handlers::rounds() {
+        let params = match members.is_empty() {
             true => params.clone(),
             false => with_members(&params, &members),
         };
-        let result =
-            once(&client.commands, client.options, method, sent, name, progress.clone()).await;
-        match result {
+        let what = What::Request { method: method.into(), params, name: name.map(Into::into) };
+        match once(&client.commands, client.options, what, progress.clone()).await {
             Err(ClientError::Call(CallError::InputRequired(asked))) => {
                 members = client.handlers.round(&asked).await?;
+                rounds += 1;
             }
-            other => return other,
+            // The tool's schema, which says what to mirror, was missing or is old.
+            Err(ClientError::Call(CallError::Rpc(error)))
+                if error.code == RpcError::HEADER_MISMATCH
+                    && method == Method::ToolsCall.name()
+                    && !std::mem::replace(&mut refreshed, true) =>
+            {
+                if let Err(why) = client.relist_tools().await {
+                    tracing::debug!(%why, "the tools cannot be listed anew");
+                    return Err(CallError::Rpc(error).into());
+                }
+            }
+            result => return result.map(|result| Answer { result, asked: rounds > 0 }),
         }
     }
     let text = format!("the server asked for input {} times", Handlers::rounds());
     Err(CallError::Protocol(text).into())
 }
 
-async fn once(
+pub(super) async fn once(
     commands: &mpsc::UnboundedSender<Command>,
     options: CallOptions,
-    method: &str,
-    params: Vec<u8>,
-    name: Option<&str>,
+    what: What,
     progress: Option<ProgressHandler>,
 ) -> Result<Json, ClientError> {
     let (reply, answer) = oneshot::channel();
-    let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
-    let command = Command::Call {
-        ticket,
-        method: method.into(),
-        params,
-        name: name.map(Into::into),
-        options,
-        progress,
-        reply,
-    };
+    let ticket = ticket();
+    let command = Command::Call { ticket, what, options, progress, reply };
     let gone = || CallError::Closed("the connection has been closed".into());
     commands.send(command).map_err(|_| gone())?;
     // Dropping this future gives the call up.
@@ -79,7 +94,8 @@ impl Client {
         method: &str,
         params: Vec<u8>,
     ) -> Result<Json, CallError> {
-        match once(&self.commands, self.options, method, params, None, None).await {
+        let what = What::Request { method: method.into(), params, name: None };
+        match once(&self.commands, self.options, what, None).await {
             Err(ClientError::Call(error)) => Err(error),
             other => Ok(other.expect("only the server is at fault")),
         }

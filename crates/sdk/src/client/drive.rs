@@ -1,15 +1,18 @@
 //! The loop that joins a client engine, a transport and a clock.
 
-use super::ServerDescription;
-use super::{CallError, CallOptions, ClientConfig, ClientEvent, Hooks, ProgressHandler};
+use super::forward::{Relay, ServerAsk, Waiter};
+use super::{CallError, CallOptions, Changed, ClientConfig, ClientEvent, Hooks, ProgressHandler};
+use super::{Forward, Reply, ServerDescription, Shared};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
-use carrick_proto::rpc::{Id, Json};
-use carrick_proto::types::RpcError;
-use std::collections::BTreeMap;
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::{Id, Json, Message};
+use carrick_proto::types::{RpcError, SubscriptionFilter};
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
@@ -20,15 +23,28 @@ use tokio::time::{Instant, Sleep};
 pub(super) enum Command {
     Call {
         ticket: u64,
-        method: String,
-        params: Vec<u8>,
-        name: Option<String>,
+        what: What,
         options: CallOptions,
         progress: Option<ProgressHandler>,
         reply: oneshot::Sender<Result<Json, CallError>>,
     },
+    Forward {
+        ticket: u64,
+        forward: Box<Forward>,
+        waiter: Waiter,
+    },
+    Notify(Box<Message>, Revision),
+    /// The answer to a request of the server's own.
+    Answer(Id, Result<Box<Reply>, RpcError>),
     Cancel(u64),
     Close(oneshot::Sender<()>),
+}
+
+/// What a call is for.
+pub(super) enum What {
+    Request { method: String, params: Vec<u8>, name: Option<String> },
+    Subscribe(String),
+    Unsubscribe(String),
 }
 
 pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
@@ -37,15 +53,20 @@ pub(super) async fn drive<T: Transport>(
     transport: T,
     config: ClientConfig,
     hooks: Hooks,
-    commands: mpsc::UnboundedReceiver<Command>,
+    shared: Arc<Shared>,
+    (own, commands): (mpsc::WeakUnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     ready: Ready,
 ) {
     let mut driver = Driver {
         peer: ClientPeer::new(config),
         transport,
         hooks,
+        shared,
+        listened: BTreeSet::new(),
         asked: BTreeMap::new(),
+        passed: BTreeMap::new(),
         answered: JoinSet::new(),
+        own,
         commands: Some(commands),
         ready: Some(ready),
         calls: BTreeMap::new(),
@@ -71,8 +92,13 @@ pub(super) async fn drive<T: Transport>(
 
 struct Waiting {
     ticket: u64,
-    progress: Option<ProgressHandler>,
-    reply: oneshot::Sender<Result<Json, CallError>>,
+    end: End,
+}
+
+/// Where the end of a call is told.
+enum End {
+    Own { progress: Option<ProgressHandler>, reply: oneshot::Sender<Result<Json, CallError>> },
+    PassedOn(Waiter),
 }
 
 #[derive(PartialEq)]
@@ -88,9 +114,16 @@ struct Driver<T> {
     peer: ClientPeer,
     transport: T,
     hooks: Hooks,
+    shared: Arc<Shared>,
+    /// The resources whose changes a server without sessions tells of.
+    listened: BTreeSet<String>,
     /// The server's own requests that are being answered.
     asked: BTreeMap<Id, AbortHandle>,
+    /// Those that somebody else is to answer; dropping tells them that the
+    /// server no longer wants that.
+    passed: BTreeMap<Id, oneshot::Sender<()>>,
     answered: JoinSet<(Id, Result<Vec<u8>, RpcError>)>,
+    own: mpsc::WeakUnboundedSender<Command>,
     /// None once all handles are gone.
     commands: Option<mpsc::UnboundedReceiver<Command>>,
     ready: Option<Ready>,
@@ -136,7 +169,9 @@ impl<T: Transport> Driver<T> {
                 return false;
             }
             let Poll::Ready(event) = self.transport.poll_recv(cx) else {
-                // Taking messages may have set or moved a deadline.
+                // Taking messages may have started answers, of which nobody was
+                // to be woken yet, and set or moved a deadline.
+                self.poll_answers(cx);
                 self.poll_time(cx);
                 return false;
             };
@@ -192,10 +227,30 @@ impl<T: Transport> Driver<T> {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Call { ticket, method, params, name, options, progress, reply } => {
-                let id = self.peer.call(self.now(), &method, &params, name.as_deref(), options);
+            Command::Call { ticket, what, options, progress, reply } => {
+                let now = self.now();
+                let id = match what {
+                    What::Request { method, params, name } => {
+                        self.peer.call(now, &method, &params, name.as_deref(), options)
+                    }
+                    What::Subscribe(uri) => self.peer.subscribe(now, &uri, options),
+                    What::Unsubscribe(uri) => self.peer.unsubscribe(now, &uri, options),
+                };
                 self.tickets.insert(ticket, id);
-                self.calls.insert(id, Waiting { ticket, progress, reply });
+                self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
+            }
+            Command::Forward { ticket, forward, waiter } => {
+                let id = self.peer.forward(self.now(), &forward);
+                self.tickets.insert(ticket, id);
+                self.calls.insert(id, Waiting { ticket, end: End::PassedOn(waiter) });
+            }
+            Command::Notify(message, from) => self.peer.notify(&message, from),
+            Command::Answer(id, answer) => {
+                self.passed.remove(&id);
+                match answer {
+                    Ok(reply) => self.peer.pass_answer(self.now(), &id, &reply),
+                    Err(error) => self.peer.respond(&id, Err(error)),
+                }
             }
             Command::Cancel(ticket) => {
                 if let Some(id) = self.tickets.remove(&ticket) {
@@ -236,8 +291,9 @@ impl<T: Transport> Driver<T> {
     fn event(&mut self, event: Event) {
         let now = self.now();
         match event {
-            Event::Message { bytes, .. } => self.peer.handle_input(now, bytes),
+            Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
+            Event::SessionLost => self.peer.handle_session_lost(now),
             // Which call it answered cannot be known, so none can go on.
             Event::Oversize { limit } => {
                 self.gone(&format!("the server sent a message of more than {limit} bytes"));
@@ -256,30 +312,77 @@ impl<T: Transport> Driver<T> {
                     self.opened(Err(error));
                     self.close();
                 }
-                ClientOutput::Resolved(id, result) => {
-                    if let Some(call) = self.calls.remove(&id) {
-                        self.tickets.remove(&call.ticket);
-                        // The caller may have given up a moment ago.
-                        let _ = call.reply.send(result);
+                ClientOutput::Resolved(id, result) => match self.ended(id) {
+                    // The caller may have given up a moment ago.
+                    Some(End::Own { reply, .. }) => drop(reply.send(result)),
+                    Some(End::PassedOn(waiter)) => {
+                        if let Err(error) = result {
+                            waiter.done(Err(error));
+                        }
+                    }
+                    None => {}
+                },
+                ClientOutput::Forwarded(id, reply) => {
+                    if let Some(End::PassedOn(waiter)) = self.ended(id) {
+                        waiter.done(Ok(reply));
                     }
                 }
+                ClientOutput::Notified { call, message } => self.notified(call, message),
+                ClientOutput::Asked { call, message } => self.pass_ask(call, message),
                 ClientOutput::Progress(id, progress) => {
-                    let handler = self.calls.get(&id).and_then(|call| call.progress.as_ref());
-                    if let Some(handler) = handler {
+                    let end = self.calls.get(&id).map(|call| &call.end);
+                    if let Some(End::Own { progress: Some(handler), .. }) = end {
                         handler(progress);
                     }
                 }
                 ClientOutput::Request { id, method, params } => self.asked(id, method, params),
                 ClientOutput::RequestCancelled(id) => {
+                    self.passed.remove(&id);
                     if let Some(task) = self.asked.remove(&id) {
                         task.abort();
                     }
                 }
                 ClientOutput::Log(params) => self.tell(ClientEvent::Log(params)),
-                ClientOutput::Changed(what) => self.tell(ClientEvent::Changed(what)),
+                ClientOutput::Changed(what) => self.changed(what),
+                ClientOutput::Listening { agreed, unheard } => self.listening(agreed, unheard),
+                ClientOutput::Reopened(server) => self.reopened(server),
+                ClientOutput::Gone(how) => self.gone(&how),
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
                 _ => {}
             }
+        }
+    }
+
+    /// Takes a call out that has come to its end.
+    fn ended(&mut self, id: u64) -> Option<End> {
+        let call = self.calls.remove(&id)?;
+        self.tickets.remove(&call.ticket);
+        Some(call.end)
+    }
+
+    /// Who hears what the server says of a call, or of none.
+    fn relay(&self, call: Option<u64>) -> Option<&dyn Relay> {
+        match call.and_then(|id| self.calls.get(&id)).map(|call| &call.end) {
+            Some(End::PassedOn(waiter)) => Some(waiter.relay()),
+            _ => self.hooks.relay.as_deref(),
+        }
+    }
+
+    fn notified(&self, call: Option<u64>, message: Message) {
+        if let Some(relay) = self.relay(call) {
+            relay.notice(message, self.peer.revision());
+        }
+    }
+
+    /// Hands a request of the server's own to whoever passes it on.
+    fn pass_ask(&mut self, call: Option<u64>, message: Message) {
+        let Some(id) = message.id().cloned() else { return };
+        let (open, withdrawn) = oneshot::channel();
+        self.passed.insert(id.clone(), open);
+        let revision = self.peer.revision();
+        let ask = ServerAsk::new(message, id, revision, self.own.clone(), withdrawn);
+        if let Some(relay) = self.relay(call) {
+            relay.asked(ask);
         }
     }
 
@@ -292,6 +395,65 @@ impl<T: Transport> Driver<T> {
             (id, answer)
         });
         self.asked.insert(key, task);
+    }
+
+    fn changed(&mut self, what: Changed) {
+        {
+            let mut cache = self.shared.cache();
+            cache.forget(&what);
+            // Whoever has the list is about to be told.
+            cache.take_asked(&what);
+        }
+        self.tell(ClientEvent::Changed(what));
+    }
+
+    /// A list may have changed. Tells so if somebody has it.
+    fn may_have_changed(&mut self, list: Changed) {
+        let told = {
+            let mut cache = self.shared.cache();
+            cache.forget(&list);
+            cache.take_asked(&list)
+        };
+        if told {
+            self.tell(ClientEvent::Changed(list));
+        }
+    }
+
+    /// The server tells of changes from now on. Of those up to now it may not
+    /// have told.
+    fn listening(&mut self, agreed: SubscriptionFilter, unheard: bool) {
+        let lists = [
+            (agreed.tools_list_changed, Changed::Tools),
+            (agreed.prompts_list_changed, Changed::Prompts),
+            (agreed.resources_list_changed, Changed::Resources),
+        ];
+        if unheard {
+            lists
+                .into_iter()
+                .filter(|(on, _)| *on)
+                .for_each(|(_, list)| self.may_have_changed(list));
+        }
+        let uris: BTreeSet<String> = agreed.resource_subscriptions.into_iter().collect();
+        let before = std::mem::replace(&mut self.listened, uris.clone());
+        for uri in uris {
+            let known = before.contains(&uri);
+            let changed = Changed::Resource(uri);
+            if unheard || !known {
+                self.shared.cache().forget(&changed);
+            }
+            if unheard && known {
+                self.tell(ClientEvent::Changed(changed));
+            }
+        }
+    }
+
+    /// There is another session, with a server that may have changed altogether.
+    fn reopened(&mut self, server: ServerDescription) {
+        *self.shared.reopened() = Some(Arc::new(server));
+        for list in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+            self.may_have_changed(list);
+        }
+        self.shared.cache().forget_all();
     }
 
     fn send(&mut self, lane: Lane, bytes: Vec<u8>, head: Head) {

@@ -1,8 +1,11 @@
 //! Lists, page by page to the end.
 
-use super::{Client, ClientError};
+use super::cache::Key;
+use super::{CallError, Changed, Client, ClientError};
+use carrick_proto::method::Method;
 use carrick_proto::rpc::Json;
 use carrick_proto::types::{Prompt, RawJson, Resource, ResourceTemplate, Tool};
+use futures_util::future::{BoxFuture, FutureExt};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +18,15 @@ const PAGES: usize = 1000;
 const ENTRIES: usize = 100_000;
 
 impl Client {
-    /// All tools, each name once. Entries that are not what the protocol says
+    /// All tools, each name once: as they are kept, while that may still be used
+    /// (`server/utilities/caching`), or else from the server. Entries that are not what the protocol says
     /// are left out with a warning.
     ///
     /// # Errors
     /// When a page cannot be had.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
         let mut tools: Vec<Tool> =
-            self.list("tools/list", "tools", |tool: &Tool| &tool.name).await?;
+            self.list(Method::ToolsList, "tools", |tool: &Tool| &tool.name).await?;
         tools.retain(|tool| {
             let keep = tool.input_schema.get().starts_with('{') && !tool.name.is_empty();
             if !keep {
@@ -38,7 +42,7 @@ impl Client {
     /// # Errors
     /// When a page cannot be had.
     pub async fn list_resources(&self) -> Result<Vec<Resource>, ClientError> {
-        self.list("resources/list", "resources", |resource: &Resource| &resource.uri).await
+        self.list(Method::ResourcesList, "resources", |resource: &Resource| &resource.uri).await
     }
 
     /// All templates of resources, each once.
@@ -46,10 +50,8 @@ impl Client {
     /// # Errors
     /// When a page cannot be had.
     pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, ClientError> {
-        self.list("resources/templates/list", "resourceTemplates", |template: &ResourceTemplate| {
-            &template.uri_template
-        })
-        .await
+        let method = Method::ResourcesTemplatesList;
+        self.list(method, "resourceTemplates", |one: &ResourceTemplate| &one.uri_template).await
     }
 
     /// All prompts, each name once.
@@ -57,29 +59,62 @@ impl Client {
     /// # Errors
     /// When a page cannot be had.
     pub async fn list_prompts(&self) -> Result<Vec<Prompt>, ClientError> {
-        self.list("prompts/list", "prompts", |prompt: &Prompt| &prompt.name).await
+        self.list(Method::PromptsList, "prompts", |prompt: &Prompt| &prompt.name).await
+    }
+
+    /// Takes the tools from the server, whatever is kept of them. A future that
+    /// is boxed, as it is a part of what it is made of.
+    pub(super) fn relist_tools(&self) -> BoxFuture<'_, Result<(), ClientError>> {
+        self.shared.cache().forget(&Changed::Tools);
+        async { self.list_tools().await.map(drop) }.boxed()
+    }
+
+    async fn list<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        member: &str,
+        key: impl Fn(&T) -> &String,
+    ) -> Result<Vec<T>, ClientError> {
+        match self.walk(method, member, &key).await {
+            Walk::Whole(all) => Ok(all),
+            Walk::Failed(error) => Err(error),
+            // A cursor that was kept may be none of the server's any more.
+            Walk::Stale => {
+                self.shared.cache().forget_list(method);
+                match self.walk(method, member, &key).await {
+                    Walk::Whole(all) => Ok(all),
+                    Walk::Failed(error) => Err(error),
+                    Walk::Stale => {
+                        let text = format!("{}: the list changes while it is read", method.name());
+                        Err(CallError::Protocol(text).into())
+                    }
+                }
+            }
+        }
     }
 
     /// Walks a list to its end, or until it is clear that it has none: a cursor
     /// that came before, too many pages or entries, or pages that go on for
     /// longer than a call may take without a sign of life.
-    async fn list<T: DeserializeOwned>(
+    async fn walk<T: DeserializeOwned>(
         &self,
-        method: &str,
+        method: Method,
         member: &str,
         key: impl Fn(&T) -> &String,
-    ) -> Result<Vec<T>, ClientError> {
+    ) -> Walk<T> {
         let started = Instant::now();
         let mut all: Vec<T> = Vec::new();
         let (mut known, mut cursors) = (BTreeSet::new(), BTreeSet::new());
-        let mut cursor: Option<String> = None;
+        let (mut cursor, mut any_kept) = (None::<String>, false);
         for page in 1.. {
-            let params = match &cursor {
-                Some(cursor) => json!({ "cursor": cursor }).to_string().into_bytes(),
-                None => Vec::new(),
+            let (entries, next) = match self.page(method, member, cursor.as_deref()).await {
+                Ok((entries, next, kept)) => {
+                    any_kept |= kept;
+                    (entries, next)
+                }
+                Err(ClientError::Call(CallError::Rpc(_))) if any_kept => return Walk::Stale,
+                Err(error) => return Walk::Failed(error),
             };
-            let (entries, next) =
-                read_page(&self.request(method, params, None, None).await?, member)?;
             all.extend(entries.into_iter().filter(|entry| known.insert(key(entry).clone())));
             // An empty string is a cursor too.
             let Some(next) = next else { break };
@@ -94,11 +129,35 @@ impl Client {
                 cursor = Some(next);
                 continue;
             };
-            tracing::warn!(method, entries = all.len(), why, "a list is cut here");
+            tracing::warn!(method = method.name(), entries = all.len(), why, "a list is cut here");
             break;
         }
-        Ok(all)
+        Walk::Whole(all)
     }
+
+    /// One page: its entries, where the next one starts, and whether it was kept.
+    async fn page<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        member: &str,
+        cursor: Option<&str>,
+    ) -> Result<(Vec<T>, Option<String>, bool), ClientError> {
+        let params = match cursor {
+            Some(cursor) => json!({ "cursor": cursor }).to_string().into_bytes(),
+            None => Vec::new(),
+        };
+        let (page, kept) = self.fetch(Key::new(method, cursor), params, None).await?;
+        let (entries, next) = read_page(&page, member)?;
+        Ok((entries, next, kept))
+    }
+}
+
+/// How a walk through a list came out.
+enum Walk<T> {
+    Whole(Vec<T>),
+    Failed(ClientError),
+    /// The server refuses a page whose cursor stood in one that was kept.
+    Stale,
 }
 
 /// The entries of a page, and where the next one starts.
@@ -107,7 +166,7 @@ fn read_page<T: DeserializeOwned>(
     member: &str,
 ) -> Result<(Vec<T>, Option<String>), ClientError> {
     let mut page: BTreeMap<String, RawJson> = super::read(page)?;
-    let protocol = |e: serde_json::Error| super::CallError::Protocol(format!("{member}: {e}"));
+    let protocol = |e: serde_json::Error| CallError::Protocol(format!("{member}: {e}"));
     // A null list and a missing one count as empty.
     let listed: Option<Vec<RawJson>> = match page.remove(member) {
         Some(list) => serde_json::from_str(list.get()).map_err(protocol)?,

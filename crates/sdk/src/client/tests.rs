@@ -1,3 +1,4 @@
+mod caches;
 mod scripted;
 
 use super::*;

@@ -1,7 +1,9 @@
 //! From handlers in their own tasks back to the loop that writes.
 
-use crate::server::{Outbox, Question};
+use crate::server::{Outbox, PassedAsk, Question};
 use carrick_proto::peer::{CallKey, Changed, Changes, Outcome};
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
@@ -16,23 +18,30 @@ pub(super) enum Note {
     Progress { key: CallKey, done: f64, total: Option<f64>, message: Option<String> },
     Log { key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8> },
     Ask { key: CallKey, question: Question },
+    Notice { to: Option<CallKey>, message: Box<Message>, from: Revision },
+    PassAsk(Box<PassedAsk>),
+    SweepAsks,
 }
 
 pub(super) fn channel() -> (Arc<Sender>, Inbox) {
     let (notes, received) = mpsc::channel(1024);
+    let (answers, answered) = mpsc::unbounded_channel();
     let sender = Sender {
         notes,
+        answers,
         dropped: AtomicUsize::new(0),
         changes: Mutex::default(),
         has_changes: AtomicBool::new(false),
         changed: AtomicWaker::new(),
     };
-    (Arc::new(sender), Inbox(received))
+    (Arc::new(sender), Inbox { notes: received, answers: answered, held: None })
 }
 
 /// The handlers' end.
 pub(super) struct Sender {
     notes: mpsc::Sender<Note>,
+    /// Answers of others than tasks: no more than there are calls.
+    answers: mpsc::UnboundedSender<(CallKey, Outcome)>,
     /// Log messages lost since the last one that went through.
     dropped: AtomicUsize,
     /// Changes that the loop has not taken yet.
@@ -110,21 +119,53 @@ impl Outbox for Sender {
         drop(changes);
         self.changed.wake();
     }
-}
 
-/// The loop's end.
-pub(super) struct Inbox(mpsc::Receiver<Note>);
+    fn answer(&self, key: CallKey, outcome: Outcome) {
+        // The loop has gone: nobody is left to answer.
+        let _ = self.answers.send((key, outcome));
+    }
 
-impl Inbox {
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Note> {
-        match self.0.poll_recv(cx) {
-            Poll::Ready(Some(note)) => Poll::Ready(note),
-            // The loop holds a sender itself, so the channel never ends.
-            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+    fn pass_notice(&self, to: Option<CallKey>, message: Message, from: Revision) {
+        let message = Box::new(message);
+        if self.notes.try_send(Note::Notice { to, message, from }).is_err() {
+            self.count_dropped();
         }
     }
 
+    fn pass_ask(&self, ask: PassedAsk) {
+        // Without room the question is dropped, which its asker sees.
+        let _ = self.notes.try_send(Note::PassAsk(Box::new(ask)));
+    }
+
+    fn sweep_asks(&self) {
+        // Without room the next question does it.
+        let _ = self.notes.try_send(Note::SweepAsks);
+    }
+}
+
+/// The loop's end.
+pub(super) struct Inbox {
+    notes: mpsc::Receiver<Note>,
+    answers: mpsc::UnboundedReceiver<(CallKey, Outcome)>,
+    /// An answer that lets what was said before it pass.
+    held: Option<Note>,
+}
+
+impl Inbox {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Note> {
+        if self.held.is_none() {
+            // The loop holds a sender itself, so the channels never end.
+            if let Poll::Ready(Some((key, outcome))) = self.answers.poll_recv(cx) {
+                self.held = Some(Note::Done(key, outcome));
+            }
+        }
+        if let Poll::Ready(Some(note)) = self.notes.poll_recv(cx) {
+            return Poll::Ready(note);
+        }
+        self.held.take().map_or(Poll::Pending, Poll::Ready)
+    }
+
     pub(super) fn try_next(&mut self) -> Option<Note> {
-        self.0.try_recv().ok()
+        self.notes.try_recv().ok()
     }
 }

@@ -15,8 +15,9 @@ mod tests;
 
 pub use pending::{Asks, Question};
 pub(crate) use rerun::Rerun;
+pub use rerun::state_binding;
 pub(crate) use round::{Asked, Round};
-pub use seal::StateKeys;
+pub use seal::{StateKeys, Unsealable};
 
 use super::Context;
 use carrick_proto::method::Method;

@@ -1,14 +1,15 @@
 //! What a handler can do besides returning: report progress, log.
 
 use super::ask::{Question, Round};
-use carrick_proto::peer::{Call, CallKey, Changed};
+use carrick_proto::peer::{AskPlace, Call, CallKey, Changed, Outcome, Reply};
 use carrick_proto::revision::Revision;
-use carrick_proto::rpc::Field;
-use carrick_proto::types::{ClientCapabilities, LogLevel};
+use carrick_proto::rpc::{Field, Message};
+use carrick_proto::types::{ClientCapabilities, LogLevel, RpcError};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::oneshot;
 
 /// Where what is said besides answers goes. Implemented by whatever drives a connection.
 ///
@@ -35,6 +36,36 @@ pub trait Outbox: Send + Sync {
     /// Taken at once and never lost; while one waits to be sent, equal ones add
     /// nothing.
     fn changed(&self, changed: Changed);
+
+    /// Takes the answer to a call for which [`super::Dispatch::Later`] was
+    /// returned; never lost while the connection lasts.
+    fn answer(&self, key: CallKey, outcome: Outcome);
+
+    /// Passes on a notification of another server's, written in `from`: about a
+    /// call, or to the session as a whole. Like progress and logs it may be left
+    /// out for a client that reads too slowly.
+    fn pass_notice(&self, to: Option<CallKey>, message: Message, from: Revision);
+
+    /// Passes on a request of another server's.
+    fn pass_ask(&self, ask: PassedAsk);
+
+    /// Takes back what was asked for somebody who no longer waits for it.
+    fn sweep_asks(&self);
+}
+
+/// A request of another server's, on its way to the client. Dropping it tells
+/// whoever waits for the answer that there will be none.
+#[derive(Debug)]
+pub struct PassedAsk {
+    /// Where it is put to the client.
+    pub place: AskPlace,
+    /// The request.
+    pub message: Message,
+    /// The revision it is written in.
+    pub from: Revision,
+    /// Where the answer goes, in the client's words. When nobody waits for it
+    /// any more, [`Outbox::sweep_asks`] takes the request back.
+    pub answer: oneshot::Sender<Result<Reply, RpcError>>,
 }
 
 /// The call a handler works on.

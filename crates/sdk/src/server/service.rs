@@ -5,6 +5,7 @@ use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::peer::{Call, CallKey, Identity};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
+use carrick_proto::types::LogLevel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,6 +33,12 @@ pub trait Connection: Send {
 
     /// Hands a request to what answers it.
     fn call(&mut self, call: Call) -> Dispatch;
+
+    /// Hears from which level on the client of a session wants log messages. The
+    /// engine leaves out those below it.
+    fn level_set(&mut self, level: LogLevel) {
+        let _ = level;
+    }
 
     /// A call has ended without the answer of its handler, which has been
     /// dropped; so ends every `subscriptions/listen` that was agreed to.

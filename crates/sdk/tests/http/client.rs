@@ -14,7 +14,7 @@ use carrick::types::Implementation;
 use crate::raw::handed;
 use crate::scripted::*;
 
-fn transport(url: &str) -> HttpTransport {
+pub(crate) fn transport(url: &str) -> HttpTransport {
     let mut options = HttpOptions::default();
     options.retry.base = Duration::from_millis(1);
     options.retry.ceiling = Duration::from_millis(60);
@@ -23,23 +23,27 @@ fn transport(url: &str) -> HttpTransport {
     HttpTransport::new(http, url, [("Authorization", "Bearer t")], options).unwrap()
 }
 
-fn config(era: Option<Era>) -> ClientConfig {
+pub(crate) fn config(era: Option<Era>) -> ClientConfig {
     let mut config = ClientConfig::new(Implementation::new("t", "0"));
     config.era = era;
     config
 }
 
-async fn connect(server: &Scripted, era: Option<Era>) -> Result<Client, ClientError> {
+pub(crate) async fn connect(server: &Scripted, era: Option<Era>) -> Result<Client, ClientError> {
     Client::connect(transport(&server.url), config(era), None).await
 }
 
-async fn legacy(answer: impl Fn(&Seen) -> String + Send + Sync + 'static) -> (Scripted, Client) {
+pub(crate) async fn legacy(
+    answer: impl Fn(&Seen) -> String + Send + Sync + 'static,
+) -> (Scripted, Client) {
     let server = Scripted::start(answer_in_session(answer)).await;
     let client = connect(&server, Some(Era::Legacy)).await.unwrap();
     (server, client)
 }
 
-async fn modern(answer: impl Fn(&Seen) -> String + Send + Sync + 'static) -> (Scripted, Client) {
+pub(crate) async fn modern(
+    answer: impl Fn(&Seen) -> String + Send + Sync + 'static,
+) -> (Scripted, Client) {
     let server = Scripted::start(move |seen| match seen.method().as_str() {
         "server/discover" => probed(seen),
         _ => answer(seen),
@@ -54,7 +58,7 @@ fn probed(seen: &Seen) -> String {
 }
 
 /// Handshake, session and no stream; the rest as `answer` says.
-fn answer_in_session(
+pub(crate) fn answer_in_session(
     answer: impl Fn(&Seen) -> String + Send + Sync + 'static,
 ) -> impl Fn(&Seen) -> String + Send + Sync + 'static {
     move |seen| match seen.method().as_str() {
@@ -66,7 +70,7 @@ fn answer_in_session(
     }
 }
 
-async fn call(client: &Client) -> Result<String, CallError> {
+pub(crate) async fn call(client: &Client) -> Result<String, CallError> {
     match client.call_tool("echo", br#"{"t":"x"}"#).await {
         Ok(result) => Ok(serde_json::to_value(&result).unwrap()["content"][0]["text"].to_string()),
         Err(ClientError::Call(error)) => Err(error),
@@ -75,7 +79,7 @@ async fn call(client: &Client) -> Result<String, CallError> {
 }
 
 #[track_caller]
-fn lost(result: Result<String, CallError>) -> String {
+pub(crate) fn lost(result: Result<String, CallError>) -> String {
     match result {
         Err(CallError::Exchange(LaneEnd::Lost(how))) => how,
         other => panic!("not lost: {other:?}"),
@@ -376,15 +380,6 @@ async fn d032_a_stream_that_always_ends_is_given_up_and_calls_go_on() {
         assert_eq!(call(&client).await.unwrap(), r#""ok""#);
     }
     assert_eq!(gets(&server.seen()), 3);
-}
-
-#[tokio::test]
-async fn the_end_of_the_session_ends_the_connection() {
-    let (_server, client) = legacy(|_| empty(404)).await;
-    match call(&client).await {
-        Err(CallError::Closed(how)) => assert!(how.contains("session"), "{how}"),
-        other => panic!("{other:?}"),
-    }
 }
 
 #[tokio::test]

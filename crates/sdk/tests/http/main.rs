@@ -10,4 +10,5 @@ mod modern;
 mod pair;
 mod raw;
 mod scripted;
+mod session;
 mod shutdown;

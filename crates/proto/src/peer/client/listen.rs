@@ -168,7 +168,9 @@ impl ClientPeer {
             (call.deadline, call.last) = (Duration::MAX, Duration::MAX);
         }
         let stream = Stream { id: next, since: now, heard: false };
-        if let Some(old) = self.subscriptions.open.replace(stream) {
+        let old = self.subscriptions.open.replace(stream);
+        let unheard = old.is_none();
+        if let Some(old) = old {
             self.cancel(old.id, "another stream has taken its place");
         }
         for (key, uri) in core::mem::take(&mut self.subscriptions.waiting) {
@@ -180,7 +182,7 @@ impl ClientPeer {
             };
             self.out.push_back(ClientOutput::Resolved(key, answer));
         }
-        Some(ClientOutput::Listening(agreed))
+        Some(ClientOutput::Listening { agreed, unheard })
     }
 
     /// A stream has ended: in good order when there is no error.

@@ -2,9 +2,9 @@
 
 use super::{CallError, ServerDescription};
 use crate::method::Method;
-use crate::peer::{Changed, Lane};
+use crate::peer::{Changed, Lane, Reply};
 use crate::revision::Revision;
-use crate::rpc::{Id, Json};
+use crate::rpc::{Id, Json, Message};
 use crate::types::{Progress, SubscriptionFilter};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -46,6 +46,23 @@ pub enum ClientOutput {
     Failed(CallError),
     /// A call has ended. The result is in the newest revision's shape.
     Resolved(u64, Result<Json, CallError>),
+    /// A request that was passed on is answered, in the server's own words.
+    Forwarded(u64, Reply),
+    /// With [`super::ClientConfig::forwarding`]: a notification as it came.
+    Notified {
+        /// The call that it is about, where that is known.
+        call: Option<u64>,
+        /// The notification.
+        message: Message,
+    },
+    /// With [`super::ClientConfig::forwarding`]: a request of the server's own
+    /// as it came; answer it by [`super::ClientPeer::pass_answer`].
+    Asked {
+        /// The call that it is about, where that is known.
+        call: Option<u64>,
+        /// The request.
+        message: Message,
+    },
     /// A call has come further.
     Progress(u64, Progress),
     /// The server asks something of its own; answer it by
@@ -62,9 +79,14 @@ pub enum ClientOutput {
     RequestCancelled(Id),
     /// The server logs something: `params` of `notifications/message`.
     Log(Json),
-    /// The server will tell of these changes from now on. What it told of up to
-    /// now may have changed unheard.
-    Listening(SubscriptionFilter),
+    /// The server will tell of these changes from now on.
+    Listening {
+        /// What it has agreed to tell of.
+        agreed: SubscriptionFilter,
+        /// Whether nothing was listened to until now, so that any of it may have
+        /// changed unheard.
+        unheard: bool,
+    },
     /// The session was lost, and there is a new one with a server that says this
     /// of itself.
     Reopened(ServerDescription),

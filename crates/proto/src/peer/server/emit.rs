@@ -68,7 +68,6 @@ impl ServerPeer {
         method: Method,
         body: Vec<u8>,
         has_meta: bool,
-        plain: bool,
         id: &Id,
     ) -> Result<Vec<u8>, RpcError> {
         let rules = revision.rules();
@@ -80,8 +79,6 @@ impl ServerPeer {
                 &self.identity.complete
             };
             rpc::result_response_with(&mut out, id, &body, members);
-        } else if plain {
-            rpc::result_response(&mut out, id, &body);
         } else {
             let body = self.older(body.into(), Part::Result(method), revision)?;
             rpc::result_response(&mut out, id, &body);

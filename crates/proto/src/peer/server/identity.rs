@@ -5,6 +5,7 @@ use crate::types::{Implementation, ListCapability, ServerCapabilities};
 use alloc::format;
 use alloc::vec::Vec;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// Who the server is, with the parts of its answers that never change rendered.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Identity {
     pub(super) complete_bare: &'static [u8],
     /// The same of a request for input.
     pub(super) input_required: Vec<u8>,
+    /// The member that names the server in results that lack it.
+    pub(super) server_info: Vec<u8>,
     pub(super) logging: bool,
     pub(super) changes: Announced,
 }
@@ -42,11 +45,26 @@ impl Identity {
         capabilities: &ServerCapabilities,
         instructions: Option<&str>,
     ) -> Result<Self, serde_json::Error> {
+        let capabilities_json = serde_json::value::to_raw_value(capabilities)?;
+        let info_json = serde_json::value::to_raw_value(info)?;
+        Self::of_json(&info_json, &capabilities_json, instructions)
+    }
+
+    /// Renders what another server says of itself: its name and its capabilities
+    /// as JSON objects in the newest revision's shape.
+    ///
+    /// # Errors
+    /// When the capabilities are of another shape.
+    pub fn of_json(
+        info: &RawValue,
+        capabilities: &RawValue,
+        instructions: Option<&str>,
+    ) -> Result<Self, serde_json::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialize<'a> {
-            capabilities: &'a ServerCapabilities,
-            server_info: &'a Implementation,
+            capabilities: &'a RawValue,
+            server_info: &'a RawValue,
             #[serde(skip_serializing_if = "Option::is_none")]
             instructions: Option<&'a str>,
         }
@@ -54,7 +72,7 @@ impl Identity {
         #[serde(rename_all = "camelCase")]
         struct Discover<'a> {
             supported_versions: Vec<&'static str>,
-            capabilities: &'a ServerCapabilities,
+            capabilities: &'a RawValue,
             #[serde(skip_serializing_if = "Option::is_none")]
             instructions: Option<&'a str>,
             ttl_ms: u64,
@@ -68,7 +86,10 @@ impl Identity {
             ttl_ms: 0,
             cache_scope: "private",
         };
-        let info_json = serde_json::to_string(info)?;
+        let info_json = info.get();
+        let read: ServerCapabilities = serde_json::from_str(capabilities.get())?;
+        let server_info =
+            format!("\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{info_json}}}");
         let typed = |kind: &str| {
             format!(
                 "\"resultType\":\"{kind}\",\
@@ -82,8 +103,9 @@ impl Identity {
             complete: typed("complete"),
             input_required: typed("input_required"),
             complete_bare: br#""resultType":"complete""#,
-            logging: capabilities.logging.is_some(),
-            changes: Announced::of(capabilities),
+            server_info: server_info.into_bytes(),
+            logging: read.logging.is_some(),
+            changes: Announced::of(&read),
         })
     }
 

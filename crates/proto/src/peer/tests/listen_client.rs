@@ -30,12 +30,12 @@ fn say(client: &mut Client, method: &str, id: &Value, mut params: Value) {
 }
 
 /// Agrees to all that a stream asks for.
-fn agree(client: &mut Client, listen: &Value) -> SubscriptionFilter {
+fn agree(client: &mut Client, listen: &Value) -> (SubscriptionFilter, bool) {
     let asked = &listen["params"]["notifications"];
     let params = json!({ "notifications": asked });
     say(client, "notifications/subscriptions/acknowledged", &listen["id"], params);
     match client.heard.remove(0) {
-        ClientOutput::Listening(agreed) => agreed,
+        ClientOutput::Listening { agreed, unheard } => (agreed, unheard),
         other => panic!("{other:?}"),
     }
 }
@@ -62,8 +62,8 @@ fn a_server_that_announces_changes_is_listened_to() {
     let (mut client, listen) = listening();
     let filter = &listen["params"]["notifications"];
     assert_eq!(*filter, json!({ "toolsListChanged": true, "resourcesListChanged": true }));
-    let agreed = agree(&mut client, &listen);
-    assert!(agreed.tools_list_changed && !agreed.prompts_list_changed);
+    let (agreed, unheard) = agree(&mut client, &listen);
+    assert!(unheard && agreed.tools_list_changed && !agreed.prompts_list_changed);
     say(&mut client, "notifications/tools/list_changed", &listen["id"], json!({}));
     assert!(matches!(client.heard.pop(), Some(ClientOutput::Changed(Changed::Tools))));
     // It is open without an end.
@@ -126,6 +126,9 @@ fn another_stream_takes_over_before_the_old_one_is_closed() {
     say(&mut client, "notifications/subscriptions/acknowledged", &third["id"], params);
     let closed = client.take_one();
     assert_eq!(closed["params"]["requestId"], first["id"]);
+    let listening =
+        |out: &ClientOutput| matches!(out, ClientOutput::Listening { unheard: false, .. });
+    assert!(client.heard.iter().any(listening), "nothing went unheard: {:?}", client.heard);
     assert!(client.resolved(one).is_ok());
     assert!(matches!(client.resolved(two), Err(CallError::NotOffered(_))), "it was not agreed to");
     client.heard.clear();
@@ -168,7 +171,8 @@ fn a_stream_that_ends_is_opened_again_later_and_later() {
     let (mut client, mut listen) = listening();
     let mut waits = Vec::new();
     for round in 0.. {
-        agree(&mut client, &listen);
+        let (_, unheard) = agree(&mut client, &listen);
+        assert!(unheard, "whatever happened in between");
         match round % 3 {
             // A graceful end, a cancellation and a break.
             0 => client.answer(&listen, json!({ "resultType": "complete" })),

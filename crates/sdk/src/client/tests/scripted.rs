@@ -10,30 +10,30 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
 /// The server's end of a connection, in the hands of a test.
-struct Script {
+pub(super) struct Script {
     stream: BufReader<DuplexStream>,
 }
 
 impl Script {
-    fn new() -> (MemoryTransport, Self) {
+    pub(super) fn new() -> (MemoryTransport, Self) {
         let (ours, theirs) = duplex(256 << 10);
         let (reader, writer) = split(ours);
         (LineTransport::new(reader, writer), Self { stream: BufReader::new(theirs) })
     }
 
     /// The client's next message; none when it has closed its side.
-    async fn hear(&mut self) -> Option<Value> {
+    pub(super) async fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         let n = self.stream.read_line(&mut line).await.unwrap();
         (n > 0).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    async fn say(&mut self, line: &str) {
+    pub(super) async fn say(&mut self, line: &str) {
         self.stream.write_all(line.as_bytes()).await.unwrap();
         self.stream.write_all(b"\n").await.unwrap();
     }
 
-    async fn answer(&mut self, request: &Value, result: &Value) {
+    pub(super) async fn answer(&mut self, request: &Value, result: &Value) {
         let response = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result });
         self.say(&response.to_string()).await;
     }
@@ -48,15 +48,15 @@ impl Script {
 }
 
 /// What the client told of, as text.
-type Heard = Arc<Mutex<Vec<String>>>;
+pub(super) type Heard = Arc<Mutex<Vec<String>>>;
 
-fn listener() -> (Heard, EventHandler) {
+pub(super) fn listener() -> (Heard, EventHandler) {
     let heard = Heard::default();
     let told = heard.clone();
     (heard, Arc::new(move |event| told.lock().unwrap().push(format!("{event:?}"))))
 }
 
-async fn connect(
+pub(super) async fn connect(
     transport: MemoryTransport,
     events: Option<EventHandler>,
 ) -> Result<Client, ClientError> {
@@ -251,4 +251,24 @@ impl Client {
         });
         matches!(result.unwrap_err().call(), Some(CallError::Rpc(e)) if e.code == -32601)
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_answered_without_anything_else_happening() {
+    let handlers = Handlers::new().roots(|| async { Ok(Vec::new()) });
+    let (transport, mut script) = Script::new();
+    let mut config = ClientConfig::new(Implementation::new("tests", "0"));
+    config.era = Some(Era::Legacy);
+    let (client, ()) = tokio::join!(Client::connect(transport, config, handlers), async {
+        let hello = script.hear().await.unwrap();
+        let revision = Revision::NEWEST_HANDSHAKE.date();
+        let result = json!({ "protocolVersion": revision, "capabilities": {} });
+        script.answer(&hello, &result).await;
+        script.hear().await.unwrap();
+    });
+    let _client = client.unwrap();
+    let asked = tokio::time::Instant::now();
+    script.say(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#).await;
+    assert_eq!(script.hear().await.unwrap()["result"], json!({ "roots": [] }));
+    assert_eq!(asked.elapsed(), Duration::ZERO, "it was not by a timer that it went on");
 }

@@ -78,8 +78,6 @@ pub struct HttpTransport {
     /// Messages without a response, and the stream of the server's own ones.
     others: JoinSet<()>,
     listener: Option<AbortHandle>,
-    /// False while the server has not yet heard that the session is open.
-    ready: watch::Sender<bool>,
     closing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -91,6 +89,9 @@ struct Link {
     options: HttpOptions,
     session: Mutex<Session>,
     params: Mutex<params::ParamTable>,
+    /// False while there is no session for a message, because the server has not
+    /// yet heard that it is open, or has lost it.
+    ready: watch::Sender<bool>,
     events: mpsc::Sender<Event>,
     /// Bytes of messages that the server has not yet taken.
     queued: AtomicUsize,
@@ -101,6 +102,8 @@ struct Link {
 struct Session {
     id: Option<HeaderValue>,
     revision: Option<Revision>,
+    /// The server knows it no more, and no other one has been opened.
+    lost: bool,
 }
 
 impl HttpTransport {
@@ -131,6 +134,7 @@ impl HttpTransport {
             options,
             session: Mutex::default(),
             params: Mutex::default(),
+            ready: watch::Sender::new(true),
             events: sender,
             queued: AtomicUsize::new(0),
         };
@@ -141,7 +145,6 @@ impl HttpTransport {
             requests: JoinSet::new(),
             others: JoinSet::new(),
             listener: None,
-            ready: watch::Sender::new(true),
             closing: None,
         })
     }
@@ -195,30 +198,35 @@ impl Transport for HttpTransport {
         let bytes = Bytes::from(bytes);
         match lane {
             Lane::Exchange(number) => {
-                let ready = self.ready.subscribe();
                 let task = self.requests.spawn(async move {
-                    wait_until_ready(ready).await;
+                    if head.method != Method::Initialize {
+                        link.wait_until_ready().await;
+                    }
                     exchange::request(&link, lane, bytes, &head, queued).await;
                     number
                 });
                 self.lanes.insert(number, task);
             }
             Lane::Connection if head.method == Method::Initialized => {
-                self.ready.send_replace(false);
-                let ready = self.ready.clone();
+                self.link.ready.send_replace(false);
+                if let Some(old) = self.listener.take() {
+                    old.abort();
+                }
                 self.listener = Some(self.others.spawn(async move {
                     link.session().revision = head.revision;
                     exchange::one_way(&link, bytes, &head, queued).await;
-                    ready.send_replace(true);
+                    if link.session().lost {
+                        return;
+                    }
+                    link.ready.send_replace(true);
                     if link.options.listen {
                         listen::run(&link).await;
                     }
                 }));
             }
             Lane::Connection => {
-                let ready = self.ready.subscribe();
                 self.others.spawn(async move {
-                    wait_until_ready(ready).await;
+                    link.wait_until_ready().await;
                     exchange::one_way(&link, bytes, &head, queued).await;
                 });
             }
@@ -279,11 +287,6 @@ impl Drop for Queued {
     }
 }
 
-async fn wait_until_ready(mut ready: watch::Receiver<bool>) {
-    // An error says that the transport is gone; this task ends with it.
-    drop(ready.wait_for(|ready| *ready).await);
-}
-
 impl Link {
     fn session(&self) -> MutexGuard<'_, Session> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
@@ -291,6 +294,26 @@ impl Link {
 
     fn params(&self) -> MutexGuard<'_, params::ParamTable> {
         self.params.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the session is open, or while there is no need of one.
+    async fn wait_until_ready(&self) {
+        // The sender lives as long as this.
+        drop(self.ready.subscribe().wait_for(|ready| *ready).await);
+    }
+
+    /// Takes it that the server knows this session no more, and says so, unless
+    /// another one is open already, or on its way.
+    async fn lose(&self, id: &HeaderValue) {
+        {
+            let mut session = self.session();
+            if session.id.as_ref() != Some(id) {
+                return;
+            }
+            (session.id, session.lost) = (None, true);
+        }
+        self.ready.send_replace(false);
+        self.tell(Event::SessionLost).await;
     }
 
     async fn tell(&self, event: Event) {

@@ -1,7 +1,7 @@
 //! One POST and its answer.
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response, StatusCode};
 
 use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, name, probe_verdict};
 use carrick_proto::method::Method;
@@ -18,6 +18,9 @@ use super::{Link, Queued, headers, stream};
 /// Longest part of an error's body that is kept as text, in bytes.
 const ERROR_TEXT: usize = 4 * 1024;
 
+/// What a call ends with whose sessions the server forgets.
+pub(super) const NO_SESSION: &str = "the server does not know its own session (HTTP 404)";
+
 /// Redirects followed for one message.
 const MAX_REDIRECTS: usize = 3;
 
@@ -26,6 +29,8 @@ pub(super) struct Asked<'a> {
     pub(super) lane: Lane,
     pub(super) head: &'a Head,
     pub(super) id: Option<Id>,
+    /// The session that it was sent in.
+    pub(super) session: Option<HeaderValue>,
 }
 
 /// Whether a message belongs to a revision where closing a stream cancels.
@@ -35,16 +40,38 @@ pub(super) fn disconnect_cancels(head: &Head) -> bool {
 
 /// Sends a request and hands on what comes back. Ends with the response, or
 /// with an event that says why there is none.
+///
+/// A request whose session the server knows no more has not been run: it is
+/// sent once more, in the session that takes the place of the lost one.
 pub(super) async fn request(link: &Link, lane: Lane, bytes: Bytes, head: &Head, queued: Queued) {
     let id = match rpc::scan(bytes.clone(), Limits::default()) {
         Ok(Scanned::One(message)) => message.id().cloned(),
         _ => None,
     };
-    let asked = Asked { lane, head, id };
-    let end = match post(link, bytes, head, queued).await {
-        Ok(response) if response.status().is_success() => accepted(link, &asked, response).await,
-        Ok(response) => refused(link, &asked, response).await,
-        Err(error) => Some(LaneEnd::Lost(error)),
+    let mut asked = Asked { lane, head, id, session: None };
+    let mut first = true;
+    let end = loop {
+        let sent = post(link, bytes.clone(), head).await;
+        match sent {
+            Ok((response, Some(session))) if response.status() == StatusCode::NOT_FOUND => {
+                // Read to its end, so that the connection can be used again.
+                drop(response.into_body().collect(ERROR_TEXT).await);
+                link.lose(&session).await;
+                if !std::mem::take(&mut first) {
+                    break Some(LaneEnd::Lost(NO_SESSION.into()));
+                }
+                link.wait_until_ready().await;
+            }
+            Ok((response, session)) => {
+                drop(queued);
+                asked.session = session;
+                break match response.status().is_success() {
+                    true => accepted(link, &asked, response).await,
+                    false => refused(link, &asked, response).await,
+                };
+            }
+            Err(error) => break Some(LaneEnd::Lost(error)),
+        }
     };
     if let Some(end) = end {
         link.tell(Event::LaneEnd { lane, end }).await;
@@ -54,12 +81,17 @@ pub(super) async fn request(link: &Link, lane: Lane, bytes: Bytes, head: &Head, 
 /// Sends a message that has no response. Any success will do, whatever the
 /// body; a failure can only be logged.
 pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head, queued: Queued) {
-    match post(link, bytes, head, queued).await {
-        Ok(response) => {
+    let sent = post(link, bytes, head).await;
+    drop(queued);
+    match sent {
+        Ok((response, session)) => {
             let status = response.status();
-            let over = session_is_over(link, head, status.as_u16()).await;
-            if !over && !status.is_success() {
-                tracing::warn!(method = %head.method_name, %status, "the server refused a message");
+            match session.filter(|_| status == StatusCode::NOT_FOUND) {
+                Some(session) => link.lose(&session).await,
+                None if status.is_success() => {}
+                None => {
+                    tracing::warn!(method = %head.method_name, %status, "a message was refused");
+                }
             }
             // Read to its end, so that the connection can be used again.
             drop(response.into_body().collect(ERROR_TEXT).await);
@@ -68,21 +100,21 @@ pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head, queued: Queu
     }
 }
 
-/// Sends a POST, following redirects that stay where they are. It counts as
-/// queued until the server answers.
+/// Sends a POST, following redirects that stay where they are. Gives the answer,
+/// and the session that the message was sent in.
 async fn post(
     link: &Link,
     bytes: Bytes,
     head: &Head,
-    _queued: Queued,
-) -> Result<Response<Body>, String> {
+) -> Result<(Response<Body>, Option<HeaderValue>), String> {
     let mut request = link.post(bytes, head).map_err(|error| error.to_string())?;
+    let session = request.headers().get(name::SESSION_ID).cloned();
     for _ in 0..MAX_REDIRECTS {
         let again = copy(&request);
         let response = link.http.send(request).await.map_err(|error| error.to_string())?;
         let status = response.status().as_u16();
         let Some(target) = headers::redirect(again.uri(), status, response.headers()) else {
-            return Ok(response);
+            return Ok((response, session));
         };
         drop(response.into_body().collect(ERROR_TEXT).await);
         request = again;
@@ -127,9 +159,6 @@ async fn accepted(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> O
 /// Takes the answer of an exchange whose status says that it failed.
 async fn refused(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Option<LaneEnd> {
     let status = response.status().as_u16();
-    if session_is_over(link, asked.head, status).await {
-        return None;
-    }
     let challenge = matches!(status, 401 | 403).then(|| challenge(&response)).flatten();
     let media = media_type(&response);
     let body = match media {
@@ -151,18 +180,6 @@ async fn refused(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Op
     None
 }
 
-/// A 404 to a message of a session says that the session is over.
-pub(super) async fn session_is_over(link: &Link, head: &Head, status: u16) -> bool {
-    let in_session = head.revision.is_some_and(|revision| revision.rules().http_sessions)
-        && link.session().id.is_some();
-    if status != 404 || !in_session {
-        return false;
-    }
-    link.session().id = None;
-    link.tell(Event::Closed("the server has ended the session (HTTP 404)".into())).await;
-    true
-}
-
 /// What a message of an exchange was.
 pub(super) enum Delivered {
     /// The response: the exchange is over.
@@ -178,7 +195,7 @@ pub(super) async fn deliver(
     link: &Link,
     asked: &Asked<'_>,
     bytes: Bytes,
-    session: &Result<Option<http::HeaderValue>, String>,
+    session: &Result<Option<HeaderValue>, String>,
 ) -> Delivered {
     let response = match rpc::scan(bytes.clone(), Limits::default()) {
         Ok(Scanned::One(message)) if message.id() == asked.id.as_ref() => match message.kind() {
@@ -194,7 +211,11 @@ pub(super) async fn deliver(
     };
     if success && asked.head.method == Method::Initialize {
         match session {
-            Ok(id) => link.session().id.clone_from(id),
+            Ok(id) => {
+                let mut session = link.session();
+                session.id.clone_from(id);
+                session.lost = false;
+            }
             Err(why) => return Delivered::Invalid(why.clone()),
         }
     }
@@ -250,7 +271,7 @@ fn challenge(response: &Response<Body>) -> Option<String> {
 }
 
 /// The session id of an answer, if it has a valid one.
-fn session_id(response: &Response<Body>) -> Result<Option<http::HeaderValue>, String> {
+fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, String> {
     let mut values = response.headers().get_all(name::SESSION_ID).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {

@@ -6,12 +6,16 @@ use carrick_proto::http::MediaType;
 
 use super::Link;
 use super::exchange::media_type;
-use super::retry::{Attempts, chance};
+use super::retry::Attempts;
 use super::stream::{Ended, Place, drain};
+use crate::net::chance;
 
 /// Opens the stream and keeps it open. Returns when the server has none, or has
-/// shown often enough that it does not stay open; requests go on without it.
+/// shown often enough that it does not stay open; requests go on without it. It
+/// belongs to one session, and ends with it.
 pub(super) async fn run(link: &Link) {
+    let session = link.session().id.clone();
+    let mut was_open = false;
     let mut attempts = Attempts::new(link.options.retry);
     let mut place = Place::default();
     loop {
@@ -21,6 +25,7 @@ pub(super) async fn run(link: &Link) {
                 let events = media_type(&response) == MediaType::EventStream;
                 let mut body = response.into_body();
                 if status.is_success() && events {
+                    was_open = true;
                     match drain(link, &mut body, &mut place, &mut attempts).await {
                         Ended::Broken(why) | Ended::Failed(why) => why,
                         Ended::Response => return,
@@ -29,6 +34,10 @@ pub(super) async fn run(link: &Link) {
                     format!("HTTP status {}", status.as_u16())
                 } else {
                     drop(body.collect(4096).await);
+                    // To a first one, 404 may just mean that there is no such stream.
+                    if let Some(session) = session.filter(|_| was_open && status == 404) {
+                        return link.lose(&session).await;
+                    }
                     tracing::debug!(%status, "the server has no stream of its own messages");
                     return;
                 }
@@ -41,5 +50,8 @@ pub(super) async fn run(link: &Link) {
         };
         tracing::debug!(why, ?delay, "the stream of the server's own messages is opened again");
         sleep(delay).await;
+        if link.session().id != session {
+            return;
+        }
     }
 }

@@ -52,7 +52,9 @@ impl ParamTable {
     /// annotations break a rule. An answer without annotations, or of another
     /// form than a tool list, comes back as it is.
     pub(super) fn learn(&mut self, message: Bytes) -> Bytes {
-        if memchr::memmem::find(&message, b"x-mcp-header").is_none() {
+        // Where there were annotations, their absence is something to learn.
+        let any = !self.tools.is_empty();
+        if !any && memchr::memmem::find(&message, b"x-mcp-header").is_none() {
             return message;
         }
         // What this does not look into stays text.

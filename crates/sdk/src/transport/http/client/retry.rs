@@ -86,16 +86,6 @@ impl Attempts {
     }
 }
 
-/// A byte of chance.
-pub(super) fn chance() -> u8 {
-    let mut byte = [0];
-    // Without entropy there is no spread, which is no failure.
-    if getrandom::fill(&mut byte).is_err() {
-        return 0;
-    }
-    byte[0]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,17 +1,17 @@
 //! Event streams that answer a request, resumed when they break.
 
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderValue, StatusCode};
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use carrick_proto::http::MediaType;
-use carrick_proto::peer::{Head, Lane, LaneEnd};
+use carrick_proto::peer::{Lane, LaneEnd};
 use carrick_proto::sse::Decoder;
 
-use crate::net::Body;
+use crate::net::{Body, chance};
 
-use super::exchange::{Asked, Delivered, deliver, disconnect_cancels, media_type, session_is_over};
-use super::retry::{Attempts, MIN_UPTIME, chance};
+use super::exchange::{Asked, Delivered, deliver, disconnect_cancels, media_type};
+use super::retry::{Attempts, MIN_UPTIME};
 use crate::transport::Event;
 
 use super::Link;
@@ -19,6 +19,10 @@ use super::Link;
 /// How long a server may take to end a stream after the response, before the
 /// connection is given up instead of kept.
 const TAIL: Duration = Duration::from_secs(1);
+
+/// What a call ends with that was running when its session was lost.
+const SESSION_OVER: &str =
+    "the server has lost the session meanwhile, and whether it has run the call is not known";
 
 /// How a stream came to its end.
 pub(super) enum Ended {
@@ -51,7 +55,7 @@ pub(super) async fn read(
         if asked.head.revision.is_none() || disconnect_cancels(asked.head) {
             return Some(LaneEnd::Lost(why));
         }
-        body = match resume(link, asked.head, &place, &mut attempts).await {
+        body = match resume(link, asked, &place, &mut attempts).await {
             Ok(body) => body,
             Err(Some(refusal)) => return Some(LaneEnd::Lost(format!("{why}; {refusal}"))),
             Err(None) => return Some(LaneEnd::Lost(why)),
@@ -62,7 +66,7 @@ pub(super) async fn read(
 /// Opens the stream again after the last event.
 async fn resume(
     link: &Link,
-    head: &Head,
+    asked: &Asked<'_>,
     place: &Place,
     attempts: &mut Attempts,
 ) -> Result<Body, Option<String>> {
@@ -70,6 +74,9 @@ async fn resume(
     loop {
         let Some(delay) = attempts.next(chance()) else { return Err(None) };
         sleep(delay).await;
+        if link.session().id != asked.session {
+            return Err(Some(SESSION_OVER.into()));
+        }
         let Ok(response) = link.http.send(link.get(Some(id.clone()))).await else {
             continue;
         };
@@ -77,8 +84,11 @@ async fn resume(
         if status.is_server_error() {
             continue;
         }
-        if session_is_over(link, head, status.as_u16()).await {
-            return Err(None);
+        if status == StatusCode::NOT_FOUND
+            && let Some(session) = &asked.session
+        {
+            link.lose(session).await;
+            return Err(Some(SESSION_OVER.into()));
         }
         if !status.is_success() || media_type(&response) != MediaType::EventStream {
             return Err(Some(format!("it cannot be resumed (HTTP status {})", status.as_u16())));

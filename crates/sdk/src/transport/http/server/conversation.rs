@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
-use crate::drive::{caught, run};
+use crate::drive::{Work, caught, run};
 use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
@@ -42,7 +42,8 @@ pub(super) struct Conversation {
     asks: Asks,
     leaving: Leaving,
     running: JoinSet<(CallKey, Outcome)>,
-    handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
+    /// The calls that are not answered yet.
+    handles: BTreeMap<CallKey, (Lane, Work)>,
     max_calls: usize,
 }
 
@@ -84,34 +85,30 @@ impl Conversation {
             if let Some(said) = self.outputs().or_else(|| self.pause()) {
                 return Poll::Ready(said);
             }
-            if self.signals.drain(
-                &mut self.peer,
-                &mut self.asks,
-                &mut self.leaving,
-                Some(cx.waker()),
-            ) {
+            if self.drain(Some(cx.waker())) {
                 continue;
             }
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
+                    self.drain(None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
-                    if !self.signals.drain(
-                        &mut self.peer,
-                        &mut self.asks,
-                        &mut self.leaving,
-                        Some(cx.waker()),
-                    ) {
+                    if !self.drain(Some(cx.waker())) {
                         return Poll::Pending;
                     }
                 }
             }
         }
+    }
+
+    /// Hands what handlers and others say to the engine; whether there was any.
+    fn drain(&mut self, waker: Option<&Waker>) -> bool {
+        let Self { signals, peer, asks, leaving, handles, .. } = self;
+        signals.drain(peer, asks, leaving, waker, |key| drop(handles.remove(&key)))
     }
 
     /// Does what the engine wants until there is something to say.
@@ -123,12 +120,13 @@ impl Conversation {
                     return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
+                ServerOutput::LevelSet(level) => self.connection.level_set(level),
                 ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
                     self.connection.cancelled(key);
-                    if let Some((lane, handle)) = self.handles.remove(&key) {
-                        handle.abort();
+                    if let Some((lane, _)) = self.handles.remove(&key) {
                         // Others of its batch may still be at work.
                         if !self.handles.values().any(|(other, _)| *other == lane) {
                             return Some(Said::End(lane));
@@ -157,18 +155,21 @@ impl Conversation {
 
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
-        if self.running.len() >= self.max_calls {
+        if self.handles.len() >= self.max_calls {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));
         }
         match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, &mut self.asks, &mut self.leaving, None);
+                self.drain(None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {
                 let handle = self.running.spawn(async move { (key, caught(handler).await) });
-                self.handles.insert(key, (lane, handle));
+                self.handles.insert(key, (lane, Work::Task(handle)));
+            }
+            Dispatch::Later(work) => {
+                self.handles.insert(key, (lane, Work::Elsewhere(work)));
             }
         }
     }
