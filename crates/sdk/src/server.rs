@@ -1,11 +1,17 @@
 //! Servers, written as functions.
 
 mod ask;
+#[cfg(feature = "validate")]
+mod checks;
+#[cfg(not(feature = "validate"))]
+#[path = "server/unchecked.rs"]
+mod checks;
 mod context;
 mod dispatch;
 mod error;
 mod extract;
 mod handler;
+mod layers;
 mod output;
 mod resources;
 mod schema;
@@ -20,6 +26,7 @@ pub use dispatch::Dispatch;
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};
 pub use handler::Handler;
+pub use layers::{Allow, Approval};
 pub use output::{Fallible, IntoToolResult, Value, Whole};
 pub use resources::{ResourceSource, not_found};
 pub use service::{Connection, Service};

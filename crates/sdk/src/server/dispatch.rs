@@ -68,7 +68,8 @@ impl Server {
         };
         let round = rerun.as_ref().map(|rerun| rerun.round.clone());
         let (server, envelope) = (self.inner.clone(), call.envelope());
-        let handler = tool.call(Request { call, outbox: outbox.clone(), server, round });
+        let checks = Some(tool.checks());
+        let handler = tool.call(Request { call, outbox: outbox.clone(), server, checks, round });
         let outcome = handler.map(move |result| called(&envelope, result)).boxed();
         Dispatch::Pending(match rerun {
             Some(rerun) => rerun.drive(outcome),
@@ -86,7 +87,10 @@ impl Server {
 }
 
 fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Outcome {
-    let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+    let result = match result.or_else(ToolError::into_result) {
+        Ok(result) => result,
+        Err(error) => return Outcome::Error(error),
+    };
     if let Some(response) = envelope.wrap(&result) {
         return Outcome::Response(response);
     }

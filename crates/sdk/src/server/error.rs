@@ -1,5 +1,6 @@
 //! A tool's failure, as the model is to read it.
 
+use carrick_proto::types::{CallToolResult, RpcError};
 use std::fmt;
 
 /// Why a tool could not do its work.
@@ -8,12 +9,20 @@ use std::fmt;
 /// standard error converts by `?`; its sources are part of the text.
 pub struct ToolError {
     text: String,
+    /// Ends the request in place of a result.
+    rpc: Option<Box<RpcError>>,
 }
 
 impl ToolError {
     /// A failure said in these words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
+        Self { text: text.into(), rpc: None }
+    }
+
+    /// An error of the protocol, for what is no matter of the tool: the request
+    /// has no result then, and most hosts do not show it to the model.
+    pub fn rpc(error: RpcError) -> Self {
+        Self { text: error.message.clone(), rpc: Some(Box::new(error)) }
     }
 
     /// What the model reads.
@@ -21,8 +30,12 @@ impl ToolError {
         &self.text
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.text
+    /// The result that says so, unless there is none.
+    pub(crate) fn into_result(self) -> Result<CallToolResult, RpcError> {
+        match self.rpc {
+            None => Ok(CallToolResult::error(self.text)),
+            Some(error) => Err(*error),
+        }
     }
 }
 
@@ -37,7 +50,7 @@ impl<E: std::error::Error> From<E> for ToolError {
             text.push_str(&cause.to_string());
             source = cause.source();
         }
-        Self { text }
+        Self::new(text)
     }
 }
 
