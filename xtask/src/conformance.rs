@@ -181,7 +181,12 @@ impl Rig {
     fn new() -> Result<Rig> {
         let suite = Suite::install()?;
         let mut build = process::cargo(&["build", "--locked", "--package", "carrick-testkit"]);
-        process::run(build.args(["--example", "conformance_server"]))?;
+        process::run(build.args([
+            "--example",
+            "conformance_server",
+            "--example",
+            "conformance_client",
+        ]))?;
         let target = process::target_directory()?;
         let examples = target.join("debug/examples");
         Ok(Rig {
