@@ -31,7 +31,7 @@ pub mod transport;
 #[cfg(feature = "validate")]
 pub mod validate;
 
-pub use carrick_macros::tool;
+pub use carrick_macros::{prompt, resource, tool};
 pub use carrick_proto as proto;
 pub use carrick_proto::types;
 pub use client::Client;

@@ -65,13 +65,15 @@ impl Checks {
     /// Checks arguments, an object.
     pub(super) fn input(&self, arguments: &Value) -> Result<(), ToolError> {
         match self.input.compiled() {
-            Ok(schema) => self.input.check(schema, arguments).map_err(|e| misfit(&e)),
+            Ok(schema) => {
+                self.input.check(schema, arguments).map_err(|e| ToolError::of_arguments(misfit(&e)))
+            }
             Err(error) => Err(broken("input", error)),
         }
     }
 
     /// Says what is wrong with arguments that the types refused.
-    pub(super) fn explain(&self, arguments: &[u8]) -> Option<ToolError> {
+    pub(super) fn explain(&self, arguments: &[u8]) -> Option<String> {
         let schema = self.input.compiled().ok()?;
         let arguments = without_nulls(&self.input.source, &serde_json::from_slice(arguments).ok()?);
         schema.check(&arguments).err().map(|mismatch| misfit(&mismatch))
@@ -140,8 +142,8 @@ pub(super) fn form_misfit(ask: &Elicit, answer: &ElicitResult) -> Option<String>
     checked.err()
 }
 
-fn misfit(mismatch: &crate::validate::Mismatch) -> ToolError {
-    ToolError::new(format!("these arguments do not fit the schema: {mismatch}"))
+fn misfit(mismatch: &crate::validate::Mismatch) -> String {
+    format!("these arguments do not fit the schema: {mismatch}")
 }
 
 fn broken(which: &str, error: &SchemaError) -> ToolError {

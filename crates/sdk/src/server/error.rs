@@ -9,20 +9,34 @@ use std::fmt;
 /// standard error converts by `?`; its sources are part of the text.
 pub struct ToolError {
     text: String,
-    /// Ends the request in place of a result.
-    rpc: Option<Box<RpcError>>,
+    kind: Kind,
+}
+
+/// Whose failure it is.
+enum Kind {
+    /// The tool's.
+    Tool,
+    /// The caller's: the arguments are not what the tool takes.
+    Arguments,
+    /// No result at all: the request ends with this.
+    Rpc(Box<RpcError>),
 }
 
 impl ToolError {
     /// A failure said in these words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), rpc: None }
+        Self { text: text.into(), kind: Kind::Tool }
     }
 
     /// An error of the protocol, for what is no matter of the tool: the request
     /// has no result then, and most hosts do not show it to the model.
     pub fn rpc(error: RpcError) -> Self {
-        Self { text: error.message.clone(), rpc: Some(Box::new(error)) }
+        Self { text: error.message.clone(), kind: Kind::Rpc(Box::new(error)) }
+    }
+
+    /// The arguments do not fit.
+    pub(crate) fn of_arguments(text: impl Into<String>) -> Self {
+        Self { text: text.into(), kind: Kind::Arguments }
     }
 
     /// What the model reads.
@@ -32,9 +46,18 @@ impl ToolError {
 
     /// The result that says so, unless there is none.
     pub(crate) fn into_result(self) -> Result<CallToolResult, RpcError> {
-        match self.rpc {
-            None => Ok(CallToolResult::error(self.text)),
-            Some(error) => Err(*error),
+        match self.kind {
+            Kind::Tool | Kind::Arguments => Ok(CallToolResult::error(self.text)),
+            Kind::Rpc(error) => Err(*error),
+        }
+    }
+
+    /// As the error of a request that has no results with `isError`.
+    pub(crate) fn into_rpc(self) -> RpcError {
+        match self.kind {
+            Kind::Tool => RpcError::internal(self.text),
+            Kind::Arguments => RpcError::invalid_params(self.text),
+            Kind::Rpc(error) => *error,
         }
     }
 }

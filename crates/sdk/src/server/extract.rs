@@ -2,7 +2,7 @@
 
 use super::ask::Round;
 use super::checks::Checks;
-use super::{Context, Inner, Outbox, ToolError, schema};
+use super::{Context, Inner, Outbox, Server, Texts, ToolError, schema};
 use carrick_proto::peer::Call;
 use carrick_proto::rpc::Field;
 use carrick_proto::types::RawJson;
@@ -12,13 +12,16 @@ use std::any::{TypeId, type_name};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A call of a tool, from which extractors take what they need.
+/// A call of a tool, a prompt or a resource, from which extractors take what
+/// they need.
 pub struct Request {
     pub(super) call: Call,
     pub(super) outbox: Arc<dyn Outbox>,
     pub(super) server: Arc<Inner>,
     /// What the arguments are checked against, of a tool.
     pub(super) checks: Option<Arc<Checks>>,
+    /// The arguments of a prompt, or the variables of a template.
+    pub(super) texts: Texts,
     /// This run of the handler, on a request without a session.
     pub(super) round: Option<Arc<Round>>,
 }
@@ -36,8 +39,9 @@ impl Request {
 /// Something a handler can take.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take `{Self}`",
-    note = "handlers take `Args<T>`, `State<T>` and `Context`; a function marked #[tool] also \
-            takes plain parameters whose types implement Deserialize and JsonSchema"
+    note = "handlers take `Args<T>`, `State<T>`, `Texts`, `Context` and `Server`; a function \
+            marked #[tool] also takes plain parameters whose types implement Deserialize and \
+            JsonSchema"
 )]
 pub trait FromRequest: Sized {
     /// Takes it from a call.
@@ -68,7 +72,7 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest for Args<T> {
         read.map(Args).map_err(|error| {
             let explained = request.checks.as_ref().and_then(|c| c.explain(request.arguments()));
             let text = || format!("these arguments do not fit the schema: {error}");
-            explained.unwrap_or_else(|| ToolError::new(text()))
+            ToolError::of_arguments(explained.unwrap_or_else(text))
         })
     }
 
@@ -95,6 +99,13 @@ impl<T: Send + Sync + 'static> FromRequest for State<T> {
             .and_then(|any| any.downcast().ok())
             .map(State)
             .ok_or_else(|| ToolError::new(format!("the server has no state {}", type_name::<T>())))
+    }
+}
+
+/// The server itself, to change what it offers.
+impl FromRequest for Server {
+    fn from_request(request: &Request) -> Result<Self, ToolError> {
+        Ok(Self { inner: request.server.clone() })
     }
 }
 

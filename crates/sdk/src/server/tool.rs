@@ -2,9 +2,12 @@
 
 use super::checks::Checks;
 use super::layers::{Layers, Takes};
-use super::{Allow, Approval, Handler, Request, ToolError};
+use super::listing::Entry;
+use super::{Allow, Approval, Handler, Request, ToolError, schema};
+use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
 use futures_util::future::{BoxFuture, FutureExt};
+use serde_json::Value;
 use std::sync::Arc;
 
 type Run = dyn Fn(Request) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync;
@@ -18,6 +21,8 @@ pub struct Tool {
     may_ask: bool,
     checks: Arc<Checks>,
     layers: Layers,
+    /// The arguments that clients mirror into HTTP headers.
+    mirrored: Arc<[ParamHeader]>,
 }
 
 impl Tool {
@@ -33,6 +38,7 @@ impl Tool {
             may_ask: H::may_ask(),
             checks: Arc::new(checks),
             layers: Layers::default(),
+            mirrored: Arc::new([]),
         }
     }
 
@@ -122,6 +128,27 @@ impl Tool {
         self
     }
 
+    /// Has clients mirror an argument into the HTTP header `Mcp-Param-…` of this
+    /// name (`server/tools`, `x-mcp-header`). It must be a string, an integer or
+    /// a boolean, or clients will leave the tool out.
+    #[must_use]
+    pub fn header(mut self, argument: &str, name: &str) -> Self {
+        let mut schema: Value =
+            serde_json::from_str(self.definition.input_schema.get()).unwrap_or_default();
+        let property = schema.get_mut("properties").and_then(|all| all.get_mut(argument));
+        match property.and_then(Value::as_object_mut) {
+            Some(property) => {
+                property.insert("x-mcp-header".into(), name.into());
+                self.definition.input_schema = schema::raw(&schema);
+            }
+            None => {
+                let tool = &self.definition.name;
+                tracing::error!(tool, argument, "a header of an argument that there is not");
+            }
+        }
+        self
+    }
+
     /// The definition as it is listed.
     pub fn definition(&self) -> &Definition {
         &self.definition
@@ -135,6 +162,11 @@ impl Tool {
     /// What arguments and results are checked against.
     pub(super) fn checks(&self) -> Arc<Checks> {
         self.checks.clone()
+    }
+
+    /// The arguments that clients mirror into HTTP headers.
+    pub(super) fn mirrored(&self) -> Option<&Arc<[ParamHeader]>> {
+        (!self.mirrored.is_empty()).then_some(&self.mirrored)
     }
 
     /// Answers a call: through the layers to the handler, and back.
@@ -157,6 +189,30 @@ impl Tool {
 
     fn annotations_mut(&mut self) -> &mut ToolAnnotations {
         self.definition.annotations.get_or_insert_default()
+    }
+}
+
+impl Entry for Tool {
+    type Definition = Definition;
+    const LIST: &'static str = "tools";
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn prepare(&mut self) {
+        let schema = serde_json::from_str(self.definition.input_schema.get());
+        match schema.map(|schema| param_headers(&schema)) {
+            Ok(Ok(headers)) => self.mirrored = headers.into(),
+            Ok(Err(error)) => {
+                tracing::warn!(tool = %self.definition.name, %error, "clients will leave it out");
+            }
+            Err(error) => tracing::warn!(tool = %self.definition.name, %error, "no schema"),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ impl Checks {
         Ok(())
     }
 
-    pub(super) fn explain(&self, _: &[u8]) -> Option<ToolError> {
+    pub(super) fn explain(&self, _: &[u8]) -> Option<String> {
         None
     }
 

@@ -6,6 +6,7 @@
 
 mod client;
 mod legacy;
+mod listen;
 mod modern;
 mod pair;
 mod raw;
