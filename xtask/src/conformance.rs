@@ -127,6 +127,11 @@ pub(crate) struct Outcome {
     pub(crate) failed: usize,
 }
 
+/// Runs every scenario.
+pub(crate) fn run_all() -> Result<Outcome> {
+    check(&Options::default())
+}
+
 fn check(options: &Options) -> Result<Outcome> {
     let chosen = options.chosen();
     if chosen.is_empty() {
