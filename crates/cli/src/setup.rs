@@ -22,7 +22,7 @@ use carrick_host::config::{
     Config, ConfigFile, Fault, Launch, Places, Server, Settings, builtin_servers,
 };
 use carrick_host::permission::Policy;
-use carrick_host::registry::{Registry, RegistryOptions, ServerObserver};
+use carrick_host::registry::{Eras, Registry, RegistryOptions, ServerObserver};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,6 +66,9 @@ impl Setup {
         let builtin = |server: &Server| matches!(server.launch(), Some(Launch::Builtin { .. }));
         if !config.servers.values().all(builtin) {
             options.pins = pinning::pins()?;
+            // What is found out once need not be found out again.
+            let folder = environment::state_folder();
+            options.eras = folder.map(|folder| Arc::new(Eras::open(folder.join("eras.json"))));
         }
         let policy = Policy::new(config.settings.rules.clone());
         let registry = Registry::new(config.servers.into_values(), options);

@@ -3,6 +3,7 @@
 
 mod catalog;
 mod connect;
+mod eras;
 mod error;
 mod held;
 mod link;
@@ -11,6 +12,8 @@ mod offers;
 mod tests;
 
 pub use catalog::{Catalog, ServerTools};
+pub use connect::Opener;
+pub use eras::Eras;
 pub use error::{ServerError, ServerErrorKind};
 pub use held::{HeldTool, Hold, SharedPins};
 pub use offers::Offers;
@@ -83,6 +86,8 @@ pub struct RegistryOptions {
     /// What was agreed to of the tools of servers that are not built in; what
     /// is new or changed since is held back. Default: none, and nothing is held.
     pub pins: Option<SharedPins>,
+    /// What earlier runs found out of how servers are spoken to. Default: nothing.
+    pub eras: Option<Arc<Eras>>,
 }
 
 impl RegistryOptions {
@@ -100,6 +105,7 @@ impl RegistryOptions {
             current: PathBuf::from("."),
             observer: None,
             pins: None,
+            eras: None,
         }
     }
 }
@@ -127,6 +133,15 @@ impl Registry {
     /// What the config says of a server.
     pub fn configured(&self, name: &str) -> Option<&Configured> {
         self.links.get(name).map(|link| link.configured())
+    }
+
+    /// What opens connections to one server, for others than this registry. It
+    /// holds no tools back.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub fn opener(&self, name: &str) -> Result<Opener, ServerError> {
+        Ok(Opener::new(self.link(name)?.clone()))
     }
 
     /// Connects to one server, or takes the connection there is.

@@ -1,6 +1,6 @@
 //! `tools`, `call`, `read`, `servers`, `doctor` and `server`, and how each of them ends.
 
-use crate::support::{Listening, Sandbox, peer, peer_path};
+use crate::support::{Listening, Sandbox, peer, peer_path, shell};
 use serde_json::{Value, json};
 
 fn fixture() -> Sandbox {
@@ -230,4 +230,29 @@ fn a_server_is_served_on_stdio_and_used_from_there() {
     let value: Value = json!({ "path": "../outside.txt", "content": "x" });
     with.run(&["call", "files", "write_file", &value.to_string()]).exits(5);
     assert!(!sandbox.root().join("outside.txt").exists());
+}
+
+#[test]
+fn how_a_server_is_spoken_to_is_found_out_once() {
+    // One with sessions, which keeps the first thing that it was asked.
+    let script = r#"
+        while read -r line; do
+          id=${line#*\"id\":}; id=${id%%,*}
+          [ -f asked ] || echo "$line" > asked
+          case $line in
+            *\"initialize\"*) result='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}' ;;
+            *tools/list*) result='{"tools":[]}' ;;
+            *notifications/*) continue ;;
+            *) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"\"}}"
+               continue ;;
+          esac
+          echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
+        done"#;
+    let sandbox = Sandbox::with_servers([("old", shell(script))]);
+    for first in ["server/discover", "initialize", "initialize"] {
+        sandbox.run(&["tools"]).exits(0);
+        let asked = sandbox.project().join("asked");
+        assert!(std::fs::read_to_string(&asked).unwrap().contains(first), "{first}");
+        std::fs::remove_file(asked).unwrap();
+    }
 }

@@ -15,7 +15,7 @@ use super::template::{LaunchTemplate, Text};
 pub enum Launch {
     /// A child process that speaks on its stdin and stdout.
     Child(ChildLaunch),
-    /// A Streamable HTTP endpoint.
+    /// An endpoint of Streamable HTTP or HTTP+SSE.
     Http(HttpLaunch),
     /// A server inside Carrick.
     Builtin {
@@ -48,6 +48,8 @@ pub struct HttpLaunch {
     pub url: http::Uri,
     /// Headers sent with every request, in the order of the file.
     pub headers: Vec<(String, Secret)>,
+    /// Whether it is one of HTTP+SSE, the transport of 2024-11-05, for sure.
+    pub sse: bool,
 }
 
 /// Where relative folders lead.
@@ -78,9 +80,9 @@ impl LaunchTemplate {
                 };
                 Ok(Launch::Child(launch))
             }
-            Self::Http { url, headers } => {
+            Self::Http { url, headers, sse } => {
                 let (url, headers) = (address(url, env)?, header_values(headers, env)?);
-                Ok(Launch::Http(HttpLaunch { url, headers }))
+                Ok(Launch::Http(HttpLaunch { url, headers, sse: *sse }))
             }
             Self::Builtin { name, args } if name == "files" => {
                 let folder = args.first().map(|arg| expand(arg, env)).transpose()?;

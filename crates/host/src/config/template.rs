@@ -34,6 +34,7 @@ pub(crate) enum LaunchTemplate {
     Http {
         url: Text,
         headers: Vec<(String, Text)>,
+        sse: bool,
     },
     Builtin {
         name: String,
@@ -78,7 +79,7 @@ impl LaunchTemplate {
                 .chain(env.iter().map(|(_, value)| value))
                 .chain(cwd)
                 .collect(),
-            Self::Http { url, headers } => {
+            Self::Http { url, headers, .. } => {
                 std::iter::once(url).chain(headers.iter().map(|(_, value)| value)).collect()
             }
             Self::Builtin { args, .. } => args.iter().collect(),

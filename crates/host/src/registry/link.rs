@@ -1,5 +1,6 @@
 //! One server's connection over time.
 
+use super::eras::{self, Eras};
 use super::held::{Listed, sort_out};
 use super::offers::Offers;
 use super::{RegistryOptions, ServerError, ServerErrorKind, ServerEvent, SharedPins, connect};
@@ -22,6 +23,9 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// A connection that lasted this long counts as healthy again.
 const HEALTHY: Duration = Duration::from_secs(30);
+
+/// How long a connection waits for what was learned of it to be written.
+const REMEMBERING: Duration = Duration::from_secs(1);
 
 /// One server and the connection to it, when there is one.
 pub(super) struct Link {
@@ -71,10 +75,13 @@ struct ChangedLists {
 
 impl Link {
     pub(super) fn new(server: Server, options: Arc<RegistryOptions>) -> Self {
+        let key = eras::key(&server);
+        let remembered = |eras: &Arc<Eras>| eras.of(key.as_deref()?);
+        let era = options.eras.as_ref().and_then(remembered);
         Self {
             server,
             options,
-            state: Mutex::default(),
+            state: Mutex::new(State { era, ..State::default() }),
             listing: Mutex::default(),
             changed: Arc::default(),
             noisy: Arc::default(),
@@ -84,6 +91,10 @@ impl Link {
 
     pub(super) fn configured(&self) -> &Server {
         &self.server
+    }
+
+    pub(super) fn options(&self) -> &RegistryOptions {
+        &self.options
     }
 
     /// Whether the list of tools, or one of the others, has changed since it
@@ -266,7 +277,9 @@ impl Link {
         let events = self.events(end.clone());
         match connect::connect(&self.server, &self.options, state.era, events).await {
             Ok(client) => {
-                state.era = Some(client.server().era());
+                let era = client.server().era();
+                state.era = Some(era);
+                self.remember(era).await;
                 state.blocked = None;
                 self.tell(ServerEvent::Connected(introduction(&client.server())));
                 state.up = Some(Up {
@@ -284,6 +297,18 @@ impl Link {
                 self.block(state, kind.clone());
                 Err(self.error(kind))
             }
+        }
+    }
+
+    /// Tells later runs how the server is spoken to.
+    async fn remember(&self, era: Era) {
+        let (eras, key) = (self.options.eras.clone(), eras::key(&self.server));
+        let Some((eras, key)) = eras.zip(key) else { return };
+        let writing = tokio::task::spawn_blocking(move || eras.learn(key, era));
+        match tokio::time::timeout(REMEMBERING, writing).await {
+            Ok(Ok(Ok(()))) => {}
+            Ok(Ok(Err(error))) => tracing::debug!(%error, "the era is not remembered"),
+            Ok(Err(_)) | Err(_) => tracing::debug!("the era is not remembered in time"),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The registry with servers that are small shell scripts, so that they can be
 //! started, die, change their minds and stay silent.
 
+mod eras;
 mod holding;
 mod life;
 
 use super::*;
 use crate::config::{ChildLaunch, Launch, Origin, Secret, Source};
+use carrick::client::Era;
 use carrick::net::{HttpClient, Options};
 use std::collections::BTreeMap as Map;
 use std::path::Path;
@@ -86,6 +88,10 @@ impl Folder {
     }
 
     fn registry(&self, servers: Vec<Configured>, pins: Option<SharedPins>) -> Registry {
+        Registry::new(servers, self.options(pins))
+    }
+
+    fn options(&self, pins: Option<SharedPins>) -> RegistryOptions {
         let http = HttpClient::new(Options::default());
         let builtins: Builtins = Arc::new(|name, _| match name {
             "empty" => Ok(carrick::Server::builder("empty", "1").build()),
@@ -99,7 +105,7 @@ impl Folder {
         options.observer = Some(Arc::new(move |server: &str, event| {
             events.lock().unwrap().push(format!("{server} {event:?}"));
         }));
-        Registry::new(servers, options)
+        options
     }
 
     fn one(&self) -> Registry {

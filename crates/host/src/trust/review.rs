@@ -103,7 +103,7 @@ impl Review {
                     self.variable(server, name, value);
                 }
             }
-            LaunchTemplate::Http { url, headers } => {
+            LaunchTemplate::Http { url, headers, .. } => {
                 self.line(format!("{server}: connects to {}{}", quoted(&url.raw), reads([url])));
                 for (name, value) in headers {
                     self.secret(format!("{server}: sends header {}", quoted(name)), value);

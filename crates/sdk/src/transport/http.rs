@@ -15,7 +15,7 @@
 mod client;
 mod server;
 
-pub use client::{HttpOptions, HttpTransport, HttpTransportError, Retry};
+pub use client::{Form, HttpOptions, HttpTransport, HttpTransportError, Retry};
 pub use server::{HttpServer, HttpServerOptions};
 
 pub use carrick_proto::http::{AccessRules, Hosts};

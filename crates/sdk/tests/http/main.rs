@@ -8,6 +8,7 @@ mod client;
 mod legacy;
 mod listen;
 mod modern;
+mod old;
 mod pair;
 mod raw;
 mod scripted;

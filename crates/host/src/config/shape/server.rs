@@ -12,7 +12,7 @@ const KEYS: &[&str] =
     &["type", "command", "args", "env", "cwd", "url", "headers", "name", "disabled", "timeout"];
 
 /// Types that Carrick knows of and does not drive yet.
-const LATER: &[&str] = &["sse", "xml-stdio", "xml-sse", "ws", "websocket", "nats"];
+const LATER: &[&str] = &["xml-stdio", "xml-sse", "ws", "websocket", "nats"];
 
 /// The longest time that may be set: one day, in milliseconds.
 pub(super) const MAX_MILLIS: u64 = 24 * 60 * 60 * 1000;
@@ -35,7 +35,7 @@ const FOREIGN: &[Foreign] = &[
 /// How a server is reached.
 enum Kind {
     Child,
-    Http,
+    Http { sse: bool },
     Builtin,
     Later(Text),
 }
@@ -48,7 +48,7 @@ pub(super) fn read(node: &Node) -> Result<ServerTemplate, Located> {
     }
     let launch = match kind {
         Kind::Child => child(&entry, node.at)?,
-        Kind::Http => http(&entry, node.at)?,
+        Kind::Http { sse } => http(&entry, node.at, sse)?,
         Kind::Builtin => builtin(&entry, node.at)?,
         // Its keys are not judged: which ones there will be is not known yet.
         Kind::Later(kind) => LaunchTemplate::Later { kind },
@@ -63,7 +63,7 @@ fn kind(entry: &Table<'_>, at: usize) -> Result<Kind, Located> {
     let Some(text) = entry.text("type")? else {
         return match (entry.has("command"), entry.has("url")) {
             (true, false) => Ok(Kind::Child),
-            (false, true) => Ok(Kind::Http),
+            (false, true) => Ok(Kind::Http { sse: false }),
             (true, true) => Err(apart(at, "\"command\" and \"url\" exclude each other")),
             (false, false) => {
                 entry.check_keys(KEYS, FOREIGN)?;
@@ -73,7 +73,8 @@ fn kind(entry: &Table<'_>, at: usize) -> Result<Kind, Located> {
     };
     match &*text.raw {
         "stdio" => Ok(Kind::Child),
-        "http" | "streamable-http" => Ok(Kind::Http),
+        "http" | "streamable-http" => Ok(Kind::Http { sse: false }),
+        "sse" => Ok(Kind::Http { sse: true }),
         "builtin" => Ok(Kind::Builtin),
         later if LATER.contains(&later) => Ok(Kind::Later(text)),
         other => Err(invalid(&text, unknown_type(other))),
@@ -81,7 +82,7 @@ fn kind(entry: &Table<'_>, at: usize) -> Result<Kind, Located> {
 }
 
 fn unknown_type(found: &str) -> String {
-    let known = ["stdio", "http", "streamable-http", "builtin"];
+    let known = ["stdio", "http", "streamable-http", "sse", "builtin"];
     let found_shown = crate::permission::quoted(found);
     match nearest(found, &known) {
         Some(near) => format!("{found_shown} is no type of server; did you mean \"{near}\"?"),
@@ -108,12 +109,15 @@ fn child(entry: &Table<'_>, at: usize) -> Result<LaunchTemplate, Located> {
     Ok(LaunchTemplate::Child { command, args, env, cwd })
 }
 
-fn http(entry: &Table<'_>, at: usize) -> Result<LaunchTemplate, Located> {
+fn http(entry: &Table<'_>, at: usize, sse: bool) -> Result<LaunchTemplate, Located> {
     let keys = &["command", "args", "env", "cwd"];
     forbid(entry, at, keys, "\"command\", \"args\", \"env\" and \"cwd\" are for type \"stdio\"")?;
     forbid(entry, at, &["name"], "\"name\" is for type \"builtin\"")?;
     let Some(url) = entry.text("url")? else {
-        return Err(apart(at, "type \"http\" needs \"url\": the address of the server"));
+        return Err(apart(
+            at,
+            "types \"http\" and \"sse\" need \"url\": the address of the server",
+        ));
     };
     let headers = entry.text_map("headers")?;
     let mut seen = BTreeSet::new();
@@ -125,7 +129,7 @@ fn http(entry: &Table<'_>, at: usize) -> Result<LaunchTemplate, Located> {
             return Err(invalid(value, "the same header stands here in another spelling"));
         }
     }
-    Ok(LaunchTemplate::Http { url, headers })
+    Ok(LaunchTemplate::Http { url, headers, sse })
 }
 
 fn builtin(entry: &Table<'_>, at: usize) -> Result<LaunchTemplate, Located> {

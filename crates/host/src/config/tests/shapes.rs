@@ -20,13 +20,17 @@ fn every_key_of_a_server_is_read() {
             "c": {"type": "http", "url": "http://localhost:1/", "headers": {}},
             "t": {"type": "builtin", "name": "time"},
             "off": {"command": "${NOT_SET}", "disabled": true},
-            "off2": {"type": "sse", "disabled": true, "url": "http://x/"}
+            "d": {"type": "sse", "url": "http://localhost:1/sse", "headers": {"A": "b"}},
+            "off2": {"type": "ws", "disabled": true, "url": "http://x/"}
         }}"#,
     );
     assert_eq!(config.servers["a"].timeout, Some(Duration::from_secs(5)));
     assert_eq!(child(&config, "a").cwd, None);
-    for name in ["b", "c"] {
-        assert!(matches!(config.servers[name].launch(), Some(Launch::Http(_))), "{name}");
+    for (name, sse) in [("b", false), ("c", false), ("d", true)] {
+        assert!(
+            matches!(config.servers[name].launch(), Some(Launch::Http(http)) if http.sse == sse),
+            "{name}"
+        );
     }
     assert!(
         matches!(config.servers["t"].launch(), Some(Launch::Builtin { name, args }) if name == "time" && args.is_empty())
@@ -38,7 +42,7 @@ fn every_key_of_a_server_is_read() {
 
 #[test]
 fn later_types_disable_only_their_server() {
-    for kind in ["sse", "xml-stdio", "xml-sse", "ws", "nats"] {
+    for kind in ["xml-stdio", "xml-sse", "ws", "nats"] {
         let entry = format!(r#"{{"type": "{kind}", "url": "http://x/", "framing": "newline"}}"#);
         let message = server_problem(&entry);
         assert!(message.contains(kind) && message.contains("later version"), "{message}");
@@ -56,7 +60,8 @@ fn wrong_entries_say_what_was_expected_and_where() {
         ("{}", &["needs \"command\"", "\"url\""]),
         (r#"{"command": "c", "url": "http://x"}"#, &["exclude each other"]),
         (r#"{"type": "http", "command": "c"}"#, &["are for type \"stdio\""]),
-        (r#"{"type": "http"}"#, &["needs \"url\""]),
+        (r#"{"type": "http"}"#, &["need \"url\""]),
+        (r#"{"type": "sse"}"#, &["need \"url\""]),
         (r#"{"command": "c", "headers": {}}"#, &["are for type \"http\""]),
         (r#"{"command": ""}"#, &["a program is needed"]),
         (r#"{"command": ["c"]}"#, &["\"command\" must be a string, not a list"]),

@@ -9,6 +9,7 @@
 mod exchange;
 mod headers;
 mod listen;
+mod old;
 mod params;
 mod retry;
 mod stream;
@@ -35,6 +36,8 @@ use carrick_proto::sse;
 use crate::net::HttpClient;
 use crate::transport::{Event, Outgoing, Transport};
 
+use old::Old;
+
 pub use headers::HttpTransportError;
 pub use retry::Retry;
 
@@ -50,6 +53,11 @@ pub struct HttpOptions {
     /// Whether to open the stream for messages that answer no request, where
     /// the server has one (legacy). Default: true.
     pub listen: bool,
+    /// Which of the HTTP transports to speak. Default: [`Form::Any`].
+    pub form: Form,
+    /// How long a server of HTTP+SSE may take to say where messages go. Default:
+    /// 5 s.
+    pub endpoint_timeout: Duration,
     /// How long closing waits for the server to end the session. Default: 2 s.
     pub close_timeout: Duration,
 }
@@ -60,9 +68,28 @@ impl Default for HttpOptions {
             max_message_bytes: 16 * 1024 * 1024,
             retry: Retry::default(),
             listen: true,
+            form: Form::Any,
+            endpoint_timeout: Duration::from_secs(5),
             close_timeout: Duration::from_secs(2),
         }
     }
+}
+
+/// Which of the HTTP transports a client speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// Streamable HTTP, or HTTP+SSE with a server that refuses `initialize` by
+    /// 400, 404 or 405 and opens a stream that says where messages go (2025-03-26
+    /// `basic/transports`, Backwards Compatibility).
+    #[default]
+    Any,
+    /// Streamable HTTP only.
+    Streamable,
+    /// HTTP+SSE (2024-11-05 `basic/transports`) only. Its servers are of the
+    /// handshake era: [`ClientConfig::era`](crate::client::ClientConfig::era)
+    /// spares them the probe.
+    Sse,
 }
 
 /// A connection to one MCP endpoint.
@@ -89,6 +116,8 @@ struct Link {
     options: HttpOptions,
     session: Mutex<Session>,
     params: Mutex<params::ParamTable>,
+    /// The stream of HTTP+SSE, once that is what the server speaks.
+    old: Mutex<Option<Old>>,
     /// False while there is no session for a message, because the server has not
     /// yet heard that it is open, or has lost it.
     ready: watch::Sender<bool>,
@@ -134,6 +163,7 @@ impl HttpTransport {
             options,
             session: Mutex::default(),
             params: Mutex::default(),
+            old: Mutex::default(),
             ready: watch::Sender::new(true),
             events: sender,
             queued: AtomicUsize::new(0),
@@ -160,6 +190,7 @@ impl HttpTransport {
         Box::pin(async move {
             let ending = async {
                 while others.join_next().await.is_some() {}
+                link.old().take();
                 link.end_session().await;
             };
             if timeout(link.options.close_timeout, ending).await.is_err() {
@@ -219,7 +250,7 @@ impl Transport for HttpTransport {
                         return;
                     }
                     link.ready.send_replace(true);
-                    if link.options.listen {
+                    if link.options.listen && link.endpoint().is_none() {
                         listen::run(&link).await;
                     }
                 }));
@@ -261,6 +292,13 @@ impl Transport for HttpTransport {
     }
 }
 
+impl Drop for HttpTransport {
+    fn drop(&mut self) {
+        // Its reader keeps the link, and with it itself.
+        self.link.old().take();
+    }
+}
+
 impl std::fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the URL: its query may hold a secret.
@@ -294,6 +332,15 @@ impl Link {
 
     fn params(&self) -> MutexGuard<'_, params::ParamTable> {
         self.params.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn old(&self) -> MutexGuard<'_, Option<Old>> {
+        self.old.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where messages go that are those of HTTP+SSE.
+    fn endpoint(&self) -> Option<Uri> {
+        self.old().as_ref().map(|old| old.endpoint().clone())
     }
 
     /// Waits until the session is open, or while there is no need of one.

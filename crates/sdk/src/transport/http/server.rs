@@ -8,6 +8,7 @@ mod endpoint;
 mod lanes;
 mod listeners;
 mod mailbox;
+mod old;
 mod post;
 mod refusal;
 mod session;
@@ -34,6 +35,11 @@ use endpoint::Endpoint;
 pub struct HttpServerOptions {
     /// The path of the endpoint. Default: `/mcp`.
     pub path: String,
+    /// The path at which clients of 2024-11-05 open the stream of HTTP+SSE, and
+    /// send their messages: none, the default, for no such transport. Each stream
+    /// is a session, and [`max_sessions`](Self::max_sessions) bounds them by
+    /// themselves.
+    pub sse_path: Option<String>,
     /// Which hosts and origins may enter. Default: loopback names with the bound
     /// port, and pages served from there.
     pub access: Option<AccessRules>,
@@ -76,6 +82,7 @@ impl Default for HttpServerOptions {
     fn default() -> Self {
         Self {
             path: "/mcp".into(),
+            sse_path: None,
             access: None,
             sessions: true,
             limits: Limits::default(),

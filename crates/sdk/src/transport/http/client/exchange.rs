@@ -1,5 +1,7 @@
 //! One POST and its answer.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 
@@ -13,10 +15,10 @@ use crate::net::{Body, NetError};
 
 use crate::transport::Event;
 
-use super::{Link, Queued, headers, stream};
+use super::{Form, Link, Queued, headers, old, stream};
 
 /// Longest part of an error's body that is kept as text, in bytes.
-const ERROR_TEXT: usize = 4 * 1024;
+pub(super) const ERROR_TEXT: usize = 4 * 1024;
 
 /// What a call ends with whose sessions the server forgets.
 pub(super) const NO_SESSION: &str = "the server does not know its own session (HTTP 404)";
@@ -43,44 +45,80 @@ pub(super) fn disconnect_cancels(head: &Head) -> bool {
 ///
 /// A request whose session the server knows no more has not been run: it is
 /// sent once more, in the session that takes the place of the lost one.
-pub(super) async fn request(link: &Link, lane: Lane, bytes: Bytes, head: &Head, queued: Queued) {
+pub(super) async fn request(
+    link: &Arc<Link>,
+    lane: Lane,
+    bytes: Bytes,
+    head: &Head,
+    queued: Queued,
+) {
+    if let Err(end) = exchange(link, lane, bytes, head, queued).await {
+        link.tell(Event::LaneEnd { lane, end }).await;
+    }
+}
+
+async fn exchange(
+    link: &Arc<Link>,
+    lane: Lane,
+    bytes: Bytes,
+    head: &Head,
+    queued: Queued,
+) -> Result<(), LaneEnd> {
+    if link.options.form == Form::Sse && link.endpoint().is_none() {
+        old::open(link).await?;
+    }
+    if let Some(endpoint) = link.endpoint() {
+        return old::post(link, endpoint, bytes, head).await;
+    }
     let id = match rpc::scan(bytes.clone(), Limits::default()) {
         Ok(Scanned::One(message)) => message.id().cloned(),
         _ => None,
     };
     let mut asked = Asked { lane, head, id, session: None };
     let mut first = true;
-    let end = loop {
-        let sent = post(link, bytes.clone(), head).await;
-        match sent {
-            Ok((response, Some(session))) if response.status() == StatusCode::NOT_FOUND => {
-                // Read to its end, so that the connection can be used again.
-                drop(response.into_body().collect(ERROR_TEXT).await);
-                link.lose(&session).await;
-                if !std::mem::take(&mut first) {
-                    break Some(LaneEnd::Lost(NO_SESSION.into()));
-                }
-                link.wait_until_ready().await;
-            }
-            Ok((response, session)) => {
-                drop(queued);
-                asked.session = session;
-                break match response.status().is_success() {
-                    true => accepted(link, &asked, response).await,
-                    false => refused(link, &asked, response).await,
-                };
-            }
-            Err(error) => break Some(LaneEnd::Lost(error)),
+    let response = loop {
+        let (response, session) = post(link, bytes.clone(), head).await.map_err(LaneEnd::Lost)?;
+        let Some(lost) = session.as_ref().filter(|_| response.status() == StatusCode::NOT_FOUND)
+        else {
+            asked.session = session;
+            break response;
+        };
+        // Read to its end, so that the connection can be used again.
+        drop(response.into_body().collect(ERROR_TEXT).await);
+        link.lose(lost).await;
+        if !std::mem::take(&mut first) {
+            return Err(LaneEnd::Lost(NO_SESSION.into()));
         }
+        link.wait_until_ready().await;
     };
-    if let Some(end) = end {
-        link.tell(Event::LaneEnd { lane, end }).await;
+    drop(queued);
+    if response.status().is_success() {
+        return accepted(link, &asked, response).await;
     }
+    let status = response.status();
+    let (end, body) = refusal(link, response).await;
+    if head.method == Method::Initialize && old::may_be_old(link, status, &body) {
+        match old::open(link).await {
+            Ok(()) => {
+                if let Some(endpoint) = link.endpoint() {
+                    return old::post(link, endpoint, bytes, head).await;
+                }
+            }
+            Err(why) => tracing::debug!(%why, "nor is there a stream of HTTP+SSE"),
+        }
+    }
+    refused(link, &asked, end, body).await
 }
 
 /// Sends a message that has no response. Any success will do, whatever the
 /// body; a failure can only be logged.
 pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head, queued: Queued) {
+    if let Some(endpoint) = link.endpoint() {
+        if let Err(error) = old::post(link, endpoint, bytes, head).await {
+            tracing::warn!(method = %head.method_name, %error, "a message was not sent");
+        }
+        return;
+    }
     let sent = post(link, bytes, head).await;
     drop(queued);
     match sent {
@@ -100,21 +138,28 @@ pub(super) async fn one_way(link: &Link, bytes: Bytes, head: &Head, queued: Queu
     }
 }
 
-/// Sends a POST, following redirects that stay where they are. Gives the answer,
-/// and the session that the message was sent in.
+/// Sends a POST. Gives the answer, and the session that the message was sent in.
 async fn post(
     link: &Link,
     bytes: Bytes,
     head: &Head,
 ) -> Result<(Response<Body>, Option<HeaderValue>), String> {
-    let mut request = link.post(bytes, head).map_err(|error| error.to_string())?;
+    let request = link.post(bytes, head).map_err(|error| error.to_string())?;
     let session = request.headers().get(name::SESSION_ID).cloned();
+    Ok((send(link, request).await?, session))
+}
+
+/// Sends a request, following redirects that stay where they are.
+pub(super) async fn send(
+    link: &Link,
+    mut request: Request<Bytes>,
+) -> Result<Response<Body>, String> {
     for _ in 0..MAX_REDIRECTS {
         let again = copy(&request);
         let response = link.http.send(request).await.map_err(|error| error.to_string())?;
         let status = response.status().as_u16();
         let Some(target) = headers::redirect(again.uri(), status, response.headers()) else {
-            return Ok((response, session));
+            return Ok(response);
         };
         drop(response.into_body().collect(ERROR_TEXT).await);
         request = again;
@@ -132,52 +177,50 @@ fn copy(request: &Request<Bytes>) -> Request<Bytes> {
 }
 
 /// Takes the answer of a successful exchange.
-async fn accepted(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Option<LaneEnd> {
+async fn accepted(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Result<(), LaneEnd> {
     let session = session_id(&response);
+    let status = response.status().as_u16();
     match media_type(&response) {
         MediaType::Json => {
-            let status = response.status().as_u16();
-            let body = match collect(link, response).await {
-                Ok(body) => body,
-                Err(error) => return Some(LaneEnd::Lost(error.to_string())),
-            };
+            let body = collect(link, response).await;
+            let body = body.map_err(|error| LaneEnd::Lost(error.to_string()))?;
             match deliver(link, asked, body.clone(), &session).await {
-                Delivered::Response => None,
-                Delivered::Invalid(why) => Some(LaneEnd::Lost(why)),
-                Delivered::Other => Some(status_end(status, None, MediaType::Json, &body)),
+                Delivered::Response => Ok(()),
+                Delivered::Invalid(why) => Err(LaneEnd::Lost(why)),
+                Delivered::Other => Err(status_end(status, None, MediaType::Json, &body)),
             }
         }
         MediaType::EventStream => stream::read(link, asked, response.into_body(), session).await,
         MediaType::Other => {
-            let status = response.status().as_u16();
             let body = text_of(response).await;
-            Some(status_end(status, None, MediaType::Other, &body))
+            Err(status_end(status, None, MediaType::Other, &body))
         }
     }
 }
 
-/// Takes the answer of an exchange whose status says that it failed.
-async fn refused(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Option<LaneEnd> {
+/// Reads an answer whose status says that the exchange failed: how it ended, and
+/// the body, if it is JSON.
+pub(super) async fn refusal(link: &Link, response: Response<Body>) -> (LaneEnd, Bytes) {
     let status = response.status().as_u16();
     let challenge = matches!(status, 401 | 403).then(|| challenge(&response)).flatten();
     let media = media_type(&response);
-    let body = match media {
-        MediaType::Json => match collect(link, response).await {
-            Ok(body) => body,
-            Err(error) => return Some(LaneEnd::Lost(error.to_string())),
-        },
-        _ => text_of(response).await,
-    };
-    let end = status_end(status, challenge, media, &body);
-    // The status of a refused login says more than its body.
-    if matches!(status, 401 | 403) || media != MediaType::Json {
-        return Some(end);
+    if media != MediaType::Json {
+        let body = text_of(response).await;
+        return (status_end(status, challenge, media, &body), Bytes::new());
     }
-    let Some(error) = error_for(asked, body) else {
-        return Some(end);
-    };
+    match collect(link, response).await {
+        Ok(body) => (status_end(status, challenge, media, &body), body),
+        Err(error) => (LaneEnd::Lost(error.to_string()), Bytes::new()),
+    }
+}
+
+/// Hands on the error in the body of a refusal, or how the exchange ended.
+async fn refused(link: &Link, asked: &Asked<'_>, end: LaneEnd, body: Bytes) -> Result<(), LaneEnd> {
+    // The status of a refused login says more than its body.
+    let login = matches!(end, LaneEnd::Status { status: 401 | 403, .. });
+    let Some(error) = error_for(asked, body).filter(|_| !login) else { return Err(end) };
     link.tell(Event::Message { lane: asked.lane, bytes: error }).await;
-    None
+    Ok(())
 }
 
 /// What a message of an exchange was.
@@ -288,7 +331,7 @@ async fn collect(link: &Link, response: Response<Body>) -> Result<Bytes, NetErro
 }
 
 /// The start of a body that is only shown to people.
-async fn text_of(response: Response<Body>) -> Bytes {
+pub(super) async fn text_of(response: Response<Body>) -> Bytes {
     let mut body = response.into_body();
     let mut text = Vec::new();
     while text.len() < ERROR_TEXT

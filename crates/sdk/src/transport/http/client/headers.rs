@@ -149,17 +149,37 @@ pub(super) fn redirect(from: &Uri, status: u16, headers: &HeaderMap) -> Option<U
         return None;
     }
     let location = headers.get(http::header::LOCATION)?.to_str().ok()?;
-    let target: Uri = if location.starts_with('/') && !location.starts_with("//") {
-        let mut parts = from.clone().into_parts();
-        parts.path_and_query = Some(location.parse().ok()?);
-        Uri::from_parts(parts).ok()?
-    } else {
-        location.parse().ok()?
+    resolve(from, location).filter(|target| same_origin(target, from))
+}
+
+/// What a reference means where `base` is (RFC 3986, section 5.2; without dot
+/// segments, which are left to the server).
+pub(super) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
+    let scheme = reference.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    if !scheme.is_empty() && scheme.chars().all(is_scheme) {
+        return reference.parse().ok();
+    }
+    if let Some(rest) = reference.strip_prefix("//") {
+        return format!("{}://{rest}", base.scheme_str()?).parse().ok();
+    }
+    let path = base.path();
+    let folder = path.rfind('/').map_or("/", |at| &path[..=at]);
+    let target = match reference.chars().next() {
+        Some('/') => reference.to_owned(),
+        Some('?') => format!("{path}{reference}"),
+        Some(_) => format!("{folder}{reference}"),
+        None => return None,
     };
-    let same = target.scheme() == from.scheme()
-        && target.host().map(str::to_ascii_lowercase) == from.host().map(str::to_ascii_lowercase)
-        && port(&target) == port(from);
-    same.then_some(target)
+    let mut parts = base.clone().into_parts();
+    parts.path_and_query = Some(target.parse().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// Whether credentials for one are credentials for the other.
+pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
+    let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
+    one.scheme() == other.scheme() && host(one) == host(other) && port(one) == port(other)
 }
 
 fn port(uri: &Uri) -> Option<u16> {
@@ -168,4 +188,38 @@ fn port(uri: &Uri) -> Option<u16> {
         Some("https") => Some(443),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_resolved_where_it_stands() {
+        let base: Uri = "https://h.example:8443/a/sse?x=1".parse().unwrap();
+        for (reference, resolved) in [
+            ("/messages?id=1", Some("https://h.example:8443/messages?id=1")),
+            ("messages?id=a:b", Some("https://h.example:8443/a/messages?id=a:b")),
+            ("?id=1", Some("https://h.example:8443/a/sse?id=1")),
+            ("//other.example/m", Some("https://other.example/m")),
+            ("http://h.example/m", Some("http://h.example/m")),
+            ("", None),
+            ("/a b", None),
+        ] {
+            let found = resolve(&base, reference).map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), resolved, "{reference}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let same = |one: &str, other: &str| {
+            same_origin(&one.parse::<Uri>().unwrap(), &other.parse::<Uri>().unwrap())
+        };
+        assert!(same("http://h.example/a", "http://H.example:80/b"));
+        assert!(same("https://h.example:443/a", "https://h.example"));
+        for other in ["https://h.example/", "http://h.example:81/", "http://g.example/", "/a"] {
+            assert!(!same("http://h.example/a", other), "{other}");
+        }
+    }
 }

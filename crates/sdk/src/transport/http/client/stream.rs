@@ -40,25 +40,25 @@ pub(super) async fn read(
     asked: &Asked<'_>,
     body: Body,
     session: Result<Option<HeaderValue>, String>,
-) -> Option<LaneEnd> {
+) -> Result<(), LaneEnd> {
     let mut attempts = Attempts::new(link.options.retry);
     let mut place = Place::default();
     let mut body = body;
     loop {
         let why = match pass(link, asked, &mut body, &session, &mut place, &mut attempts).await {
-            Ended::Response => return None,
-            Ended::Failed(why) => return Some(LaneEnd::Lost(why)),
+            Ended::Response => return Ok(()),
+            Ended::Failed(why) => return Err(LaneEnd::Lost(why)),
             Ended::Broken(why) => why,
         };
         // Without sessions there is nothing to resume, and before the answer
         // to `initialize` there is no session.
         if asked.head.revision.is_none() || disconnect_cancels(asked.head) {
-            return Some(LaneEnd::Lost(why));
+            return Err(LaneEnd::Lost(why));
         }
         body = match resume(link, asked, &place, &mut attempts).await {
             Ok(body) => body,
-            Err(Some(refusal)) => return Some(LaneEnd::Lost(format!("{why}; {refusal}"))),
-            Err(None) => return Some(LaneEnd::Lost(why)),
+            Err(Some(refusal)) => return Err(LaneEnd::Lost(format!("{why}; {refusal}"))),
+            Err(None) => return Err(LaneEnd::Lost(why)),
         };
     }
 }

@@ -36,6 +36,7 @@ pub(super) async fn run(
     drain.send_replace(true);
     endpoint.sessions.end_streams();
     endpoint.listeners.close();
+    endpoint.old.end();
     let ended = async { while connections.join_next().await.is_some() {} };
     if timeout(endpoint.options.grace, ended).await.is_err() {
         tracing::warn!(open = connections.len(), "connections are cut: their calls did not end");

@@ -13,6 +13,7 @@ use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
 use super::conversation::{Conversation, Said};
 use super::mailbox::{Outgoing, Reader};
+use super::old::Stream;
 use super::session::InUse;
 
 /// Messages that wait are put into one frame up to this size.
@@ -24,6 +25,8 @@ pub(super) enum Answer {
     Whole(Bytes),
     /// An event stream.
     Events(Events),
+    /// The event stream of a session of HTTP+SSE.
+    Old(Box<Stream>),
 }
 
 impl Body for Answer {
@@ -38,6 +41,7 @@ impl Body for Answer {
             Self::Whole(bytes) if bytes.is_empty() => None,
             Self::Whole(bytes) => Some(std::mem::take(bytes)),
             Self::Events(events) => std::task::ready!(events.poll_data(cx)),
+            Self::Old(stream) => std::task::ready!(stream.poll_data(cx)),
         };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
     }
@@ -49,7 +53,7 @@ impl Body for Answer {
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Events(_) => SizeHint::default(),
+            Self::Events(_) | Self::Old(_) => SizeHint::default(),
         }
     }
 }

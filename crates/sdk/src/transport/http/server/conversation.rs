@@ -74,6 +74,11 @@ impl Conversation {
         self.peer.session()
     }
 
+    /// Whether no handler is at work.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
     /// What comes next.
     pub(super) async fn next(&mut self) -> Said {
         poll_fn(|cx| self.poll_next(cx)).await

@@ -16,6 +16,7 @@ use crate::server::Service;
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
 use super::listeners::Listeners;
+use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{Session, Sessions};
 
@@ -25,6 +26,8 @@ pub(super) struct Endpoint {
     pub(super) options: HttpServerOptions,
     pub(super) sessions: Sessions,
     pub(super) listeners: Listeners,
+    /// Sessions of HTTP+SSE.
+    pub(super) old: Streams,
     access: AccessRules,
     /// Whether a refused host or origin was reported.
     reported: AtomicBool,
@@ -37,8 +40,15 @@ impl Endpoint {
         options: HttpServerOptions,
     ) -> Self {
         let sessions = Sessions::new(&options);
-        let (listeners, reported) = (Listeners::default(), AtomicBool::new(false));
-        Self { service, options, sessions, listeners, access, reported }
+        Self {
+            service,
+            options,
+            sessions,
+            listeners: Listeners::default(),
+            old: Streams::default(),
+            access,
+            reported: AtomicBool::new(false),
+        }
     }
 
     pub(super) async fn answer(
@@ -55,6 +65,13 @@ impl Endpoint {
     async fn route(&self, request: Request<Incoming>) -> Result<Response<Answer>, Refusal> {
         let (head, body) = request.into_parts();
         self.check_access(&head)?;
+        if self.options.sse_path.as_deref() == Some(head.uri.path()) {
+            return match head.method {
+                Verb::GET => self.open_old(&head),
+                Verb::POST => self.post_old(&head, body).await,
+                _ => Ok(empty(StatusCode::METHOD_NOT_ALLOWED)),
+            };
+        }
         if head.uri.path() != self.options.path {
             return Ok(empty(StatusCode::NOT_FOUND));
         }
@@ -112,7 +129,7 @@ impl Endpoint {
         if after.is_none() {
             events.prime(start);
         }
-        Ok(event_stream(events))
+        Ok(event_stream(Answer::Events(events)))
     }
 
     fn end_session(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
@@ -149,14 +166,14 @@ pub(super) fn accept(headers: &HeaderMap) -> Accept {
 }
 
 /// An answer that stays open.
-pub(super) fn event_stream(events: Events) -> Response<Answer> {
+pub(super) fn event_stream(body: Answer) -> Response<Answer> {
     const HEADERS: [(HeaderName, HeaderValue); 3] = [
         (http::header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (http::header::CACHE_CONTROL, HeaderValue::from_static("no-store, no-transform")),
         // Tells a proxy in between to pass events on as they come.
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    let mut response = Response::new(Answer::Events(events));
+    let mut response = Response::new(body);
     response.headers_mut().extend(HEADERS);
     response
 }

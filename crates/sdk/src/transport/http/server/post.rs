@@ -60,7 +60,7 @@ impl Endpoint {
         answered.map_err(|refusal| refusal.of(id.as_ref()))
     }
 
-    async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
+    pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = self.options.max_body_bytes;
         let read = timeout(self.options.read_timeout, Limited::new(body, limit).collect());
         match read.await {
@@ -168,7 +168,7 @@ impl Endpoint {
         if let Some(Said::Message(_, message)) = &first {
             events.begin_with(0, message);
         }
-        event_stream(events)
+        event_stream(Answer::Events(events))
     }
 
     /// A message of a session, or the one that opens it.
@@ -265,7 +265,7 @@ impl Endpoint {
         if let Some(Some((number, message))) = &first {
             events.begin_with(*number, message);
         }
-        Ok(event_stream(events))
+        Ok(event_stream(Answer::Events(events)))
     }
 
     /// Opens a session, unless the engine refuses the handshake.

@@ -225,7 +225,7 @@ impl Open {
 }
 
 /// 128 random bits.
-fn mint() -> Result<String, NoSession> {
+pub(super) fn mint() -> Result<String, NoSession> {
     use std::fmt::Write;
     let mut bits = [0; 16];
     getrandom::fill(&mut bits).map_err(|_| NoSession::NoEntropy)?;
