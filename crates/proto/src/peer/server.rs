@@ -246,7 +246,7 @@ impl ServerPeer {
         match method {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
-                let body = self.identity.discover.clone();
+                let body = self.identity.discover();
                 match self.shape(revision, method, body, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),

@@ -8,6 +8,7 @@ use super::{
     Tool,
 };
 use carrick_proto::peer::Identity;
+use carrick_proto::revision::Revision;
 use carrick_proto::types::{
     CacheHints, Implementation, ListCapability, RawJson, ResourceCapability, ServerCapabilities,
 };
@@ -29,6 +30,7 @@ pub struct ServerBuilder {
     hints: BTreeMap<Cacheable, CacheHints>,
     state: States,
     keys: Option<StateKeys>,
+    revisions: Option<Vec<Revision>>,
 }
 
 /// What may change while the server runs.
@@ -55,6 +57,7 @@ impl ServerBuilder {
             hints: BTreeMap::new(),
             state: States::new(),
             keys: None,
+            revisions: None,
         }
     }
 
@@ -182,6 +185,14 @@ impl ServerBuilder {
         self
     }
 
+    /// Speaks these revisions of the protocol only. By default a server speaks
+    /// all of them.
+    #[must_use]
+    pub fn revisions(mut self, revisions: impl IntoIterator<Item = Revision>) -> Self {
+        self.revisions = Some(revisions.into_iter().collect());
+        self
+    }
+
     /// The finished server.
     pub fn build(mut self) -> Server {
         let (fixed, families) = self.take_resources();
@@ -193,7 +204,11 @@ impl ServerBuilder {
             clippy::expect_used,
             reason = "names, flags and schemas that are JSON already always serialize"
         )]
-        let identity = Arc::new(identity.expect("the server's description serializes"));
+        let identity = identity.expect("the server's description serializes");
+        let identity = Arc::new(match &self.revisions {
+            Some(revisions) => identity.speaking(revisions),
+            None => identity,
+        });
         let keys = self.keys.take().unwrap_or_else(|| {
             StateKeys::random().unwrap_or_else(|error| {
                 tracing::error!(%error, "no randomness: handlers cannot ask clients");
