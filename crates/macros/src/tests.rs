@@ -1,214 +1,77 @@
 //! What is said of functions that cannot be what they are to become.
 
 use proc_macro2::TokenStream;
-use quote::quote;
 use syn::Result;
 
-fn error(expanded: Result<TokenStream>) -> String {
-    expanded.expect_err("it cannot be expanded").to_string()
+type Expand = fn(TokenStream, TokenStream) -> Result<TokenStream>;
+
+/// Expands `function` with `options`; what is said when that cannot be.
+fn said(expand: Expand, options: &str, function: &str) -> Option<String> {
+    let (options, function) = (options.parse().unwrap(), function.parse().unwrap());
+    expand(options, function).err().map(|error| error.to_string())
+}
+
+fn refuses(expand: Expand, cases: &[(&str, &str, &str)]) {
+    for (options, function, text) in cases {
+        let said = said(expand, options, function).unwrap_or_default();
+        assert!(said.contains(text), "{options} {function}: {said:?}");
+    }
 }
 
 #[test]
 fn resources_and_the_variables_of_their_templates_fit() {
-    let resource = |options, function| crate::resource::expand(options, function);
-    assert!(
-        resource(
-            quote!("x://{a}/{b}"),
-            quote!(
-                async fn f(b: u8, a: String) {}
-            )
-        )
-        .is_ok()
+    let resource: Expand = crate::resource::expand;
+    let two = "async fn f(b: u8, a: String) {}";
+    assert_eq!(said(resource, r#""x://{a}/{b}""#, two), None);
+    assert_eq!(said(resource, r#""x://a", name = "n","#, "async fn f() {}"), None);
+    refuses(
+        resource,
+        &[
+            ("", "async fn f() {}", "expected a URI"),
+            (r#""x://{a}""#, "async fn f() {}", "no parameter is named a"),
+            (r#""x://a""#, "async fn f(a: String) {}", "no variable {a}"),
+            (r#""x://{a}""#, "async fn f(a: Option<String>) {}", "always there"),
+            (r#""x://{a}{b}""#, two, "directly"),
+            (r#""x://{a}/{a}""#, "async fn f(a: u8) {}", "stands twice"),
+            (r#""x://{?a}""#, "async fn f(a: u8) {}", "no plain variable"),
+            (r#""x://{a""#, "async fn f(a: u8) {}", "no partner"),
+            (r#""x://a}""#, "async fn f() {}", "no partner"),
+            (r#""x://{a}}""#, "async fn f(a: u8) {}", "no partner"),
+            (r#""x://a", ttl = 3"#, "async fn f() {}", "unknown option"),
+            (r#""x://a""#, "fn f() {}", "async function"),
+        ],
     );
-    assert!(
-        resource(
-            quote!("x://a", name = "n",),
-            quote!(
-                async fn f() {}
-            )
-        )
-        .is_ok()
-    );
-    for (options, function, text) in [
-        (
-            quote!(),
-            quote!(
-                async fn f() {}
-            ),
-            "expected a URI",
-        ),
-        (
-            quote!("x://{a}"),
-            quote!(
-                async fn f() {}
-            ),
-            "no parameter is named a",
-        ),
-        (
-            quote!("x://a"),
-            quote!(
-                async fn f(a: String) {}
-            ),
-            "no variable {a}",
-        ),
-        (
-            quote!("x://{a}"),
-            quote!(
-                async fn f(a: Option<String>) {}
-            ),
-            "always there",
-        ),
-        (
-            quote!("x://{a}{b}"),
-            quote!(
-                async fn f(a: u8, b: u8) {}
-            ),
-            "directly",
-        ),
-        (
-            quote!("x://{a}/{a}"),
-            quote!(
-                async fn f(a: u8) {}
-            ),
-            "stands twice",
-        ),
-        (
-            quote!("x://{?a}"),
-            quote!(
-                async fn f(a: u8) {}
-            ),
-            "no plain variable",
-        ),
-        (
-            quote!("x://{a"),
-            quote!(
-                async fn f(a: u8) {}
-            ),
-            "no partner",
-        ),
-        (
-            quote!("x://a}"),
-            quote!(
-                async fn f() {}
-            ),
-            "no partner",
-        ),
-        (
-            quote!("x://{a}}"),
-            quote!(
-                async fn f(a: u8) {}
-            ),
-            "no partner",
-        ),
-        (
-            quote!("x://a", ttl = 3),
-            quote!(
-                async fn f() {}
-            ),
-            "unknown option",
-        ),
-        (
-            quote!("x://a"),
-            quote!(
-                fn f() {}
-            ),
-            "async function",
-        ),
-    ] {
-        let said = error(resource(options, function));
-        assert!(said.contains(text), "{said}");
-    }
 }
 
 #[test]
 fn prompts_take_texts_and_extractors() {
-    let prompt = |function| crate::prompt::expand(quote!(), function);
-    assert!(
-        prompt(quote!(
-            async fn f(#[complete("a", "b")] a: String, s: State<u8>) {}
-        ))
-        .is_ok()
+    let prompt: Expand = crate::prompt::expand;
+    let fine = r#"async fn f(#[complete("a", "b")] a: String, s: State<u8>) {}"#;
+    assert_eq!(said(prompt, "", fine), None);
+    refuses(
+        prompt,
+        &[
+            ("", "async fn f(&self) {}", "instead of self"),
+            ("", "async fn f(#[default] s: State<u8>) {}", "neither a default"),
+            ("", "async fn f(#[complete(g)] s: Context) {}", "nor a completion"),
+            ("", "async fn f(#[complete()] a: String) {}", "expected values"),
+            ("", "async fn f((a, b): (u8, u8)) {}", "plain name"),
+            ("", "async fn f<T>(a: T) {}", "cannot be generic"),
+            ("read_only", "async fn f() {}", "expected name, title or description"),
+        ],
     );
-    for (function, text) in [
-        (
-            quote!(
-                async fn f(&self) {}
-            ),
-            "instead of self",
-        ),
-        (
-            quote!(
-                async fn f(#[default] s: State<u8>) {}
-            ),
-            "neither a default",
-        ),
-        (
-            quote!(
-                async fn f(#[complete(g)] s: Context) {}
-            ),
-            "nor a completion",
-        ),
-        (
-            quote!(
-                async fn f(#[complete()] a: String) {}
-            ),
-            "expected values",
-        ),
-        (
-            quote!(
-                async fn f((a, b): (u8, u8)) {}
-            ),
-            "plain name",
-        ),
-        (
-            quote!(
-                async fn f<T>(a: T) {}
-            ),
-            "cannot be generic",
-        ),
-    ] {
-        let said = error(prompt(function));
-        assert!(said.contains(text), "{said}");
-    }
-    let unknown = crate::prompt::expand(
-        quote!(read_only),
-        quote!(
-            async fn f() {}
-        ),
-    );
-    assert!(error(unknown).contains("expected name, title or description"));
 }
 
 #[test]
 fn headers_have_names_that_http_allows() {
-    let tool = |function| crate::tool::expand(quote!(), function);
-    assert!(
-        tool(quote!(
-            async fn f(#[header("Region-1")] a: String) {}
-        ))
-        .is_ok()
+    let tool: Expand = crate::tool::expand;
+    assert_eq!(said(tool, "", r#"async fn f(#[header("Region-1")] a: String) {}"#), None);
+    refuses(
+        tool,
+        &[
+            ("", r#"async fn f(#[header("")] a: String) {}"#, "no name of an HTTP header"),
+            ("", r#"async fn f(#[header("a b")] a: String) {}"#, "no name of an HTTP header"),
+            ("", r#"async fn f(#[header("a")] s: State<u8>) {}"#, "an extractor has no header"),
+        ],
     );
-    for (function, text) in [
-        (
-            quote!(
-                async fn f(#[header("")] a: String) {}
-            ),
-            "no name of an HTTP header",
-        ),
-        (
-            quote!(
-                async fn f(#[header("a b")] a: String) {}
-            ),
-            "no name of an HTTP header",
-        ),
-        (
-            quote!(
-                async fn f(#[header("a")] s: State<u8>) {}
-            ),
-            "an extractor has no header",
-        ),
-    ] {
-        let said = error(tool(function));
-        assert!(said.contains(text), "{said}");
-    }
 }
