@@ -16,7 +16,6 @@ mod entries;
 mod leftovers;
 mod peers;
 mod serve;
-mod served;
 
 pub(crate) use peers::Peers;
 

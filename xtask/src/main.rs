@@ -12,10 +12,13 @@ use std::process::ExitCode;
 
 mod bench;
 mod ci;
+mod conformance;
 mod interop;
 mod licences;
 mod metadata;
+mod npm;
 mod process;
+mod served;
 mod setup;
 mod size;
 mod spec;
@@ -31,6 +34,7 @@ usage: cargo xtask <task>
   tidy [--notes]                  what the compiler and clippy do not check: sizes, layers, words
   licences                        licences, sources and versions of the dependencies
   interop [filter…]               the official clients and servers against `carrick`
+  conformance [filter…]           the official conformance suite against our test servers
   size                            the size of the release binary, which takes minutes to build
   spec                            fetch the public protocol schemas that tests compare with
   bench [stdio|instructions|http|call]
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&arguments),
         "licences" => licences::run(&arguments),
         "interop" => interop::run(&arguments),
+        "conformance" => conformance::run(&arguments),
         "spec" => spec::run(&arguments),
         "bench" => bench::run(&arguments),
         "setup" => setup::run(&arguments),

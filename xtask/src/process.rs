@@ -123,6 +123,19 @@ pub(crate) fn start(command: &mut Command) -> Result<Child> {
 
 /// Runs a command without input, and ends it with all it started after `limit`.
 pub(crate) fn finish(command: &mut Command, limit: Duration) -> Result<Finished> {
+    finish_and(command, limit, |_| ())
+}
+
+/// The same, and what the command leaves running in its group is ended as well.
+pub(crate) fn finish_whole(command: &mut Command, limit: Duration) -> Result<Finished> {
+    finish_and(command, limit, end)
+}
+
+fn finish_and(
+    command: &mut Command,
+    limit: Duration,
+    then: impl Fn(&mut Child),
+) -> Result<Finished> {
     let mut child = start(command)?;
     let line = line(command);
     let stdout = child.stdout.take().map(collect);
@@ -138,6 +151,7 @@ pub(crate) fn finish(command: &mut Command, limit: Duration) -> Result<Finished>
             said.trim()
         ));
     };
+    then(&mut child);
     let joined = |reader: Option<JoinHandle<String>>| {
         reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
     };

@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod flow;
 pub mod http;
 pub mod method;
 pub mod peer;

@@ -5,16 +5,24 @@
 //! [`ClientPeer::poll_timeout`] is worth asking. Time is an argument: the
 //! driver passes how long ago it started.
 
+mod changed;
 mod client;
+mod pass;
 mod server;
 #[cfg(test)]
 mod tests;
 
+pub use changed::{Changed, Changes};
+use client::read_error;
 pub use client::{
-    CallError, CallOptions, Changed, ClientConfig, ClientOutput, ClientPeer, Era, Head,
+    CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Forward, Head,
     InputRequest, InputRequired, LaneEnd, ServerDescription,
 };
-pub use server::{AskKey, Call, CallKey, Identity, Outcome, Sent, ServerOutput, ServerPeer};
+pub use pass::{Caller, Reply};
+pub use server::{
+    AskKey, AskPlace, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
+    SubscriptionLimits,
+};
 
 /// The start of some text, for a log or an error.
 fn brief(text: &[u8]) -> alloc::string::String {

@@ -6,6 +6,7 @@
 //!
 //! Follows JSON-RPC 2.0 and `basic/index` of the specification.
 
+mod de;
 mod edit;
 mod id;
 mod json;
@@ -23,6 +24,8 @@ pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};
 pub(crate) use walk::{elements, member};
+pub(crate) use write::open_result;
 pub use write::{
     error_response, notification, push_escaped, request, result_response, result_response_with,
 };
+pub(crate) use write::{error_response_of, request_start};

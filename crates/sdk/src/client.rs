@@ -5,6 +5,7 @@ mod call;
 mod child;
 mod drive;
 mod error;
+mod forward;
 mod handlers;
 mod lists;
 mod subscriptions;
@@ -13,9 +14,11 @@ mod tests;
 
 pub use call::ProgressHandler;
 pub use carrick_proto::peer::{
-    CallError, CallOptions, Changed, ClientConfig, Era, LaneEnd, ServerDescription,
+    CallError, CallOptions, Caller, Changed, ClientConfig, Era, Forward, LaneEnd, Reply,
+    ServerDescription,
 };
 pub use error::ClientError;
+pub use forward::{CallRelay, Forwarded, Relay, ServerAsk};
 pub use handlers::Handlers;
 
 use crate::transport::Transport;
@@ -60,17 +63,21 @@ pub struct Hooks {
     pub events: Option<EventHandler>,
     /// Answers what the server asks.
     pub handlers: Handlers,
+    /// Hears what the server says and asks instead of all others, in its own
+    /// words, to pass it on ([`Client::forward`]). The client then declares the
+    /// capabilities of its config.
+    pub relay: Option<Arc<dyn Relay>>,
 }
 
 impl From<Option<EventHandler>> for Hooks {
     fn from(events: Option<EventHandler>) -> Self {
-        Self { events, handlers: Handlers::new() }
+        Self { events, ..Self::default() }
     }
 }
 
 impl From<Handlers> for Hooks {
     fn from(handlers: Handlers) -> Self {
-        Self { events: None, handlers }
+        Self { handlers, ..Self::default() }
     }
 }
 
@@ -99,12 +106,17 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let hooks = hooks.into();
         let handlers = hooks.handlers.clone();
-        config.capabilities = handlers.capabilities();
+        config.forwarding = hooks.relay.is_some();
+        if !config.forwarding {
+            config.capabilities = handlers.capabilities();
+        }
         config.spread = crate::net::chance();
         let shared = Arc::new(Shared::default());
         let (commands, received) = mpsc::unbounded_channel();
+        let own = commands.downgrade();
         let (ready, opened) = oneshot::channel();
-        let driving = drive::drive(transport, config, hooks, shared.clone(), received, ready);
+        let channel = (own, received);
+        let driving = drive::drive(transport, config, hooks, shared.clone(), channel, ready);
         tokio::spawn(driving);
         let server = match opened.await {
             Ok(Ok(server)) => Arc::new(server),

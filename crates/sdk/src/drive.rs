@@ -83,6 +83,21 @@ pub async fn serve_with<T: Transport>(
     transport: T,
     options: ServeOptions,
 ) -> Result<(), ServeError> {
+    serve_until(server, transport, options, std::future::pending()).await
+}
+
+/// The same until `shutdown` is ready as well. Then nothing more is read,
+/// running calls may go on for [`ServeOptions::grace`], and clients that listen
+/// for changes are told that this has ended.
+///
+/// # Errors
+/// When answers can no longer be written.
+pub async fn serve_until<T: Transport>(
+    server: &impl Service,
+    transport: T,
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
     let (outbox, inbox) = outbox::channel();
     let mut driver = Driver {
         peer: ServerPeer::new(server.identity(), options.limits),
@@ -95,7 +110,7 @@ pub async fn serve_with<T: Transport>(
         inbox,
         asks: Asks::default(),
         stalled: false,
-        stage: Stage::Open,
+        stage: Stage::Open(Box::pin(shutdown)),
     };
     poll_fn(|cx| driver.poll(cx)).await
 }
@@ -105,8 +120,8 @@ struct Driver<T> {
     peer: ServerPeer,
     transport: T,
     options: ServeOptions,
-    /// Calls whose handlers have tasks of their own.
-    running: BTreeMap<CallKey, AbortHandle>,
+    /// Calls that are not answered yet.
+    running: BTreeMap<CallKey, Work>,
     /// Calls that wait for others to end.
     waiting: Waiting,
     outbox: Arc<outbox::Sender>,
@@ -119,8 +134,9 @@ struct Driver<T> {
 
 /// How far the connection is.
 enum Stage {
-    Open,
-    /// The client has closed its side: running calls may end until then.
+    /// Until the client closes its side, or this is ready.
+    Open(Pin<Box<dyn Future<Output = ()> + Send>>),
+    /// Nothing more is read: running calls may end until then.
     Grace(Pin<Box<Sleep>>),
     /// The last answers are written, or given up then.
     Leaving(Pin<Box<Sleep>>),
@@ -142,7 +158,7 @@ impl<T: Transport> Driver<T> {
                 Poll::Ready(Ok(())) => true,
                 Poll::Pending => false,
                 // A client that has closed its side may be gone altogether.
-                Poll::Ready(Err(_)) if !matches!(self.stage, Stage::Open) => {
+                Poll::Ready(Err(_)) if !matches!(self.stage, Stage::Open(_)) => {
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
@@ -169,9 +185,16 @@ impl<T: Transport> Driver<T> {
             self.note(note);
             self.drain();
         }
+        self.outbox.wake_at_change(cx);
+        self.tell_changes();
         self.start_waiting();
+        if let Stage::Open(shutdown) = &mut self.stage
+            && shutdown.as_mut().poll(cx).is_ready()
+        {
+            self.close();
+        }
         for _ in 0..BURST {
-            if !matches!(self.stage, Stage::Open) {
+            if !matches!(self.stage, Stage::Open(_)) {
                 return false;
             }
             self.stalled = self.transport.queued() / 2 > self.options.backlog;
@@ -188,7 +211,8 @@ impl<T: Transport> Driver<T> {
     /// Whether something stands still that need not.
     fn has_room(&self) -> bool {
         let stalled = self.stalled && self.transport.queued() / 2 <= self.options.backlog;
-        stalled || (!self.waiting.is_empty() && self.may_start())
+        let untold = self.outbox.has_changes() && !self.is_unread();
+        stalled || untold || (!self.waiting.is_empty() && self.may_start())
     }
 
     fn may_start(&self) -> bool {
@@ -209,8 +233,27 @@ impl<T: Transport> Driver<T> {
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");
-                self.stage = Stage::Grace(Box::pin(sleep(self.options.grace)));
+                self.close();
             }
+        }
+    }
+
+    /// Reads nothing more, and lets what runs come to its end.
+    fn close(&mut self) {
+        self.stage = Stage::Grace(Box::pin(sleep(self.options.grace)));
+        self.peer.end_listens();
+        self.drain();
+    }
+
+    /// Hands what has changed to the engine, unless the client does not read:
+    /// then it waits, and grows no further.
+    fn tell_changes(&mut self) {
+        if self.is_unread() {
+            return;
+        }
+        if let Some(changes) = self.outbox.take_changes() {
+            self.peer.tell(changes);
+            self.drain();
         }
     }
 
@@ -225,6 +268,8 @@ impl<T: Transport> Driver<T> {
         match note {
             Note::Done(key, outcome) => {
                 self.running.remove(&key);
+                // What a handler changes is told before its answer.
+                self.tell_changes();
                 self.peer.respond(key, outcome);
             }
             // Nobody would see these in time, and they would pile up.
@@ -237,6 +282,10 @@ impl<T: Transport> Driver<T> {
                 self.peer.log(key, level, logger.as_deref(), &data);
             }
             Note::Ask { key, question } => self.asks.ask(&mut self.peer, key, question),
+            Note::Notice { .. } if self.is_unread() => self.outbox.count_dropped(),
+            Note::Notice { to, message, from } => self.peer.pass_notice(to, &message, from),
+            Note::PassAsk(ask) => self.asks.pass(&mut self.peer, *ask),
+            Note::SweepAsks => self.asks.sweep(&mut self.peer),
         }
     }
 
@@ -248,6 +297,9 @@ impl<T: Transport> Driver<T> {
                     self.transport.send(Outgoing::from_server(lane, bytes));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
+                ServerOutput::LevelSet(level) => self.connection.level_set(level),
+                ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.admit(call),
                 ServerOutput::Cancel(key) => self.cancel(key),
                 ServerOutput::Notification(message) => self.connection.notified(message),
@@ -284,21 +336,24 @@ impl<T: Transport> Driver<T> {
                 while let Some(note) = self.inbox.try_next() {
                     self.note(note);
                 }
+                self.tell_changes();
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(future) => {
                 let done = self.outbox.clone();
                 let task = tokio::spawn(async move { done.done(key, caught(future).await).await });
-                self.running.insert(key, task.abort_handle());
+                self.running.insert(key, Work::Task(task.abort_handle()));
+            }
+            Dispatch::Later(work) => {
+                self.running.insert(key, Work::Elsewhere(work));
             }
         }
     }
 
     fn cancel(&mut self, key: CallKey) {
-        if let Some(task) = self.running.remove(&key) {
-            task.abort();
-        }
+        self.running.remove(&key);
         self.waiting.remove(key);
+        self.connection.cancelled(key);
     }
 }
 
@@ -306,9 +361,7 @@ impl<T> Driver<T> {
     /// Ends all work that nobody waits for any more.
     fn abort(&mut self) {
         self.waiting.clear();
-        for task in std::mem::take(&mut self.running).into_values() {
-            task.abort();
-        }
+        self.running.clear();
     }
 }
 
@@ -318,12 +371,28 @@ impl<T> Drop for Driver<T> {
     }
 }
 
+/// What is done for a call that is not answered yet. Dropping it ends that.
+pub(crate) enum Work {
+    /// In a task of its own.
+    Task(AbortHandle),
+    /// By somebody else, until this is dropped.
+    Elsewhere(#[expect(dead_code, reason = "dropping it is what it is for")] Box<dyn Send>),
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Self::Task(task) = self {
+            task.abort();
+        }
+    }
+}
+
 /// Dispatches a call and polls its handler once.
 pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
     let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| connection.call(call)));
     let mut future = match dispatched {
         Ok(Dispatch::Pending(future)) => future,
-        Ok(ready) => return ready,
+        Ok(other) => return other,
         Err(_) => return Dispatch::Ready(panicked()),
     };
     // Whoever polls it next registers a real waker, so none is needed here.

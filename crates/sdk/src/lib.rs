@@ -33,7 +33,7 @@ pub use carrick_macros::tool;
 pub use carrick_proto as proto;
 pub use carrick_proto::types;
 pub use client::Client;
-pub use drive::{ServeError, ServeOptions, serve, serve_with};
+pub use drive::{ServeError, ServeOptions, serve, serve_until, serve_with};
 pub use server::{Args, Context, Server, State, ToolError};
 
 // The code in the pages for readers is compiled with the rest.

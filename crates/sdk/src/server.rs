@@ -14,8 +14,8 @@ mod service;
 mod tests;
 mod tool;
 
-pub use ask::{AskError, Asks, Question, StateKeys};
-pub use context::{Context, Outbox};
+pub use ask::{AskError, Asks, Question, StateKeys, Unsealable, state_binding};
+pub use context::{Context, Outbox, PassedAsk};
 pub use dispatch::Dispatch;
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};

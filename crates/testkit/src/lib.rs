@@ -1,5 +1,6 @@
 //! Test peers and fixtures for the workspace.
 
+pub mod conformance;
 pub mod faulty;
 pub mod fixture;
 pub mod model;

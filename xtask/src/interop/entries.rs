@@ -6,8 +6,8 @@ use std::process::Command;
 use serde_json::{Map, Value, json};
 
 use super::Rig;
-use super::served::{Served, free_port};
 use crate::Result;
+use crate::served::{Served, free_port};
 
 /// The variables that decide what `carrick` does; a person's own have no say in a check.
 const SETTINGS: [&str; 9] = [

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Result, process};
+use crate::{Result, npm, process};
 
 /// The pinned versions; a change in one of these files installs anew.
-const PINS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt"];
+const PINS: [&str; 3] = [npm::PINS[0], npm::PINS[1], "requirements.txt"];
 /// The client scripts, copied beside the packages, where Node looks for those.
 const CLIENTS: [&str; 4] = ["python_client.py", "steps.mjs", "ts_client.mjs", "ts1_client.mjs"];
 
@@ -26,7 +26,7 @@ impl Peers {
         let stamp = target.join("installed");
         let pins = pins(&source)?;
         if fs::read_to_string(&stamp).ok().as_ref() != Some(&pins) {
-            peers.install_node(&source)?;
+            npm::install(&source, &peers.node)?;
             peers.install_python(&source)?;
             fs::write(&stamp, pins)
                 .map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
@@ -35,19 +35,6 @@ impl Peers {
             copy(&source.join("clients").join(client), &peers.node.join(client))?;
         }
         Ok(peers)
-    }
-
-    fn install_node(&self, source: &Path) -> Result<()> {
-        fs::create_dir_all(&self.node)
-            .map_err(|error| format!("cannot make {}: {error}", self.node.display()))?;
-        for file in ["package.json", "package-lock.json"] {
-            copy(&source.join(file), &self.node.join(file))?;
-        }
-        process::run(
-            Command::new("npm")
-                .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-                .current_dir(&self.node),
-        )
     }
 
     fn install_python(&self, source: &Path) -> Result<()> {

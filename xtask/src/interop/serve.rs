@@ -5,9 +5,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::peers::Peers;
-use super::served::Served;
 use super::{Check, NOTE, Rig, expect, printed};
 use crate::Result;
+use crate::served::Served;
 
 /// How a client opens the connection, and the revision that it must end with.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 mod config;
 mod error;
+mod forward;
 mod listen;
 mod output;
 mod params;
@@ -12,9 +13,11 @@ mod start;
 
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
-pub use output::{Changed, ClientOutput, Head};
+pub use forward::Forward;
+pub use output::{ClientOutput, Head};
+pub(super) use result::read_error;
 
-use super::{Lane, brief};
+use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
@@ -34,6 +37,17 @@ struct Pending {
     last: Duration,
     options: CallOptions,
     started: Duration,
+    /// Whether its answer is handed out as it comes.
+    raw: bool,
+}
+
+impl Pending {
+    /// A sign of life: the stored wake-up may now be early; waking finds that out.
+    fn heard(&mut self, now: Duration) {
+        if self.options.reset_on_progress {
+            self.deadline = now.saturating_add(self.options.timeout).min(self.last);
+        }
+    }
 }
 
 /// Where the connection stands.
@@ -131,15 +145,15 @@ impl ClientPeer {
         }
     }
 
-    /// Takes one frame.
-    pub fn handle_input(&mut self, now: Duration, bytes: Bytes) {
+    /// Takes one frame that came on `lane`.
+    pub fn handle_input(&mut self, now: Duration, lane: Lane, bytes: Bytes) {
         let start = bytes.slice(..bytes.len().min(200));
         match rpc::scan(bytes, self.config.limits) {
-            Ok(Scanned::One(message)) => self.handle_message(now, message),
+            Ok(Scanned::One(message)) => self.handle_message(now, lane, message),
             Ok(Scanned::Batch(messages)) => {
                 for message in messages {
                     match message {
-                        Ok(message) => self.handle_message(now, message),
+                        Ok(message) => self.handle_message(now, lane, message),
                         Err(error) => self.handle_bad(now, &start, error),
                     }
                 }
@@ -211,12 +225,32 @@ impl ClientPeer {
         self.out.pop_front()
     }
 
-    fn handle_message(&mut self, now: Duration, message: Message) {
+    fn handle_message(&mut self, now: Duration, lane: Lane, message: Message) {
         match message.kind() {
             Kind::Result | Kind::Error => self.response(now, message),
-            Kind::Request => self.server_request(&message),
+            Kind::Request => self.server_request(now, lane, message),
+            Kind::Notification if self.is_raw(&message) => self.hand_out(now, lane, message),
             Kind::Notification => self.notification(now, &message),
         }
+    }
+
+    /// Whether a notification is handed out as it is. Changes are not: who
+    /// hears of them has nothing to do with any call.
+    fn is_raw(&self, message: &Message) -> bool {
+        use Method::{
+            Cancelled, PromptsListChanged, ResourcesListChanged, ResourcesUpdated,
+            SubscriptionsAcknowledged, ToolsListChanged,
+        };
+        let own = matches!(
+            message.method(),
+            Cancelled
+                | PromptsListChanged
+                | ResourcesListChanged
+                | ResourcesUpdated
+                | SubscriptionsAcknowledged
+                | ToolsListChanged
+        );
+        self.config.forwarding && !own
     }
 
     /// A frame that is no message. One that was meant as the answer to a call
@@ -246,6 +280,9 @@ impl ClientPeer {
             return;
         };
         self.untried = false;
+        if call.raw {
+            return self.forwarded(id, message);
+        }
         let result = result::read(call.method, self.revision, &message);
         self.answered(now, id, result);
     }
@@ -307,10 +344,7 @@ impl ClientPeer {
         let id = number(Some(&token))?;
         let call = self.pending.get_mut(&id).filter(|call| call.options.progress)?;
         let body: Body = serde_json::from_slice(message.body_bytes()).ok()?;
-        if call.options.reset_on_progress {
-            // The stored wake-up may now be early; waking finds that out.
-            call.deadline = now.saturating_add(call.options.timeout).min(call.last);
-        }
+        call.heard(now);
         let Body { progress, total, message } = body;
         Some(ClientOutput::Progress(id, Progress { token, progress, total, message }))
     }
@@ -353,12 +387,23 @@ impl ClientPeer {
                 name: name.map(Into::into),
             },
         });
+        self.await_answer(now, id, known, options, false);
+        id
+    }
+
+    fn await_answer(
+        &mut self,
+        now: Duration,
+        id: u64,
+        method: Method,
+        options: CallOptions,
+        raw: bool,
+    ) {
         let last = now.saturating_add(options.max_total);
         let deadline = now.saturating_add(options.timeout).min(last);
-        let pending = Pending { method: known, deadline, last, options, started: now };
+        let pending = Pending { method, deadline, last, options, started: now, raw };
         self.pending.insert(id, pending);
         self.wake = Some(self.wake.map_or(deadline, |wake| wake.min(deadline)));
-        id
     }
 
     fn send_cancel(&mut self, id: u64, reason: &str) {

@@ -3,13 +3,17 @@
 mod ask;
 mod batch;
 mod emit;
+mod forward;
 mod identity;
+mod listen;
 mod opening;
 mod output;
 
 pub use ask::AskKey;
+pub use forward::AskPlace;
 pub use identity::Identity;
-pub use output::{Call, CallKey, Outcome, Sent, ServerOutput};
+pub use listen::SubscriptionLimits;
+pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 
 use super::{Lane, brief};
 use crate::method::Method;
@@ -43,8 +47,7 @@ struct Slot {
 }
 
 struct Session {
-    /// The client's capabilities, as it wrote them.
-    capabilities: Option<Arc<str>>,
+    client: ask::Client,
     revision: Revision,
     ready: bool,
     log: LogLevel,
@@ -57,6 +60,7 @@ pub struct ServerPeer {
     limits: Limits,
     session: Option<Session>,
     asks: ask::Asks,
+    watches: listen::Watches,
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
@@ -72,6 +76,7 @@ impl ServerPeer {
             limits,
             session: None,
             asks: ask::Asks::default(),
+            watches: listen::Watches::default(),
             slots: Vec::new(),
             free: Vec::new(),
             ids: BTreeMap::new(),
@@ -146,7 +151,7 @@ impl ServerPeer {
                 }
             }
             Kind::Notification => self.notification(message),
-            Kind::Result | Kind::Error => self.answered(&message),
+            Kind::Result | Kind::Error => self.answered(message),
         }
     }
 
@@ -157,16 +162,28 @@ impl ServerPeer {
 
     /// Answers a call; without effect when it was cancelled meanwhile.
     pub fn respond(&mut self, key: CallKey, outcome: Outcome) {
-        let Some(call) = self.take(key) else { return };
-        let (place, id) = (call.place, call.id);
+        let is_listen = |call: &Active| call.method == Method::SubscriptionsListen;
         match outcome {
+            Outcome::Listening(agreed) => return self.listening(key, agreed),
+            Outcome::Result { .. } if self.active(key).is_some_and(is_listen) => {
+                return self.end_listen(key);
+            }
+            _ => {}
+        }
+        self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
+        let Some(call) = self.take(key) else { return };
+        let (place, id) = (call.place, call.id.clone());
+        match outcome {
+            Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
+            Outcome::Response(bytes) => self.send(place, bytes),
             Outcome::Result { body, has_meta } => {
                 match self.shape(call.revision, call.method, body, has_meta, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();
                 rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
@@ -238,12 +255,23 @@ impl ServerPeer {
             Method::LoggingSetLevel if self.identity.logging => {
                 return self.set_level(place, &message, id);
             }
-            _ => self.call(place, message, revision, id),
+            Method::SubscriptionsListen
+            | Method::ResourcesSubscribe
+            | Method::ResourcesUnsubscribe => match self.watch(&message) {
+                Ok(watch) => {
+                    let key = self.call(place, message, revision, id);
+                    self.watches.begin(key, watch);
+                }
+                Err(error) => return Err((id, error)),
+            },
+            _ => {
+                self.call(place, message, revision, id);
+            }
         }
         Ok(())
     }
 
-    fn call(&mut self, place: Place, message: Message, revision: Revision, id: Id) {
+    fn call(&mut self, place: Place, message: Message, revision: Revision, id: Id) -> CallKey {
         let modern = revision.rules().lifecycle == Lifecycle::PerRequest;
         let log = if modern {
             log_level(&message, Field::MetaLogLevel)
@@ -276,21 +304,28 @@ impl ServerPeer {
         self.ids.insert(id, slot);
         // A request without a session says itself what its client can do.
         let session = self.session.as_ref().filter(|_| !modern);
-        let client_capabilities = session.and_then(|s| s.capabilities.clone());
+        let client = session.map(|s| s.client.clone()).unwrap_or_default();
         self.out.push_back(ServerOutput::Call(Call {
             key,
             lane: place.lane,
             revision,
             message,
             wants_progress,
-            client_capabilities,
+            log,
+            client_info: client.info,
+            client_capabilities: client.capabilities,
+            identity: self.identity.clone(),
         }));
+        key
     }
 
     fn notification(&mut self, message: Message) {
         match message.method() {
             Method::Initialized => match &mut self.session {
-                Some(session) => session.ready = true,
+                Some(session) => {
+                    session.ready = true;
+                    self.tell_held();
+                }
                 None => self.ignore("notifications/initialized before initialize".into()),
             },
             Method::Cancelled => self.cancelled(&message),
@@ -337,6 +372,7 @@ impl ServerPeer {
         self.free.push(key.slot);
         self.ids.remove(&active.id);
         self.drop_asks(key);
+        self.watches.settle(key, false);
         Some(active)
     }
 }

@@ -5,6 +5,8 @@ mod asks;
 mod calls;
 mod cases;
 mod client;
+mod forward;
+mod listen;
 mod listen_client;
 mod opening;
 mod pair;
@@ -119,7 +121,8 @@ impl Client {
     }
 
     fn say(&mut self, line: &str) {
-        self.peer.handle_input(self.now, Bytes::copy_from_slice(line.as_bytes()));
+        let lane = Lane::Connection;
+        self.peer.handle_input(self.now, lane, Bytes::copy_from_slice(line.as_bytes()));
         self.drain();
     }
 
@@ -179,6 +182,7 @@ fn initialized(revision: &str) -> Value {
 
 /// A server engine alone, with a test for a client and for an application.
 struct Server {
+    identity: Arc<Identity>,
     peer: ServerPeer,
     sent: Vec<Value>,
     calls: Vec<Call>,
@@ -188,8 +192,20 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
+        Self::of(identity())
+    }
+
+    fn offering(capabilities: &Value) -> Self {
+        let capabilities: ServerCapabilities =
+            serde_json::from_value(capabilities.clone()).unwrap();
+        let info = Implementation::new("test-server", "1");
+        Self::of(Arc::new(Identity::new(&info, &capabilities, None).unwrap()))
+    }
+
+    fn of(identity: Arc<Identity>) -> Self {
         Self {
-            peer: ServerPeer::new(identity(), Limits::default()),
+            peer: ServerPeer::new(identity.clone(), Limits::default()),
+            identity,
             sent: Vec::new(),
             calls: Vec::new(),
             cancelled: Vec::new(),
@@ -204,13 +220,17 @@ impl Server {
 
     fn in_session_of(revision: &str) -> Self {
         let mut server = Self::new();
-        server.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
+        server.open_session(revision);
+        server
+    }
+
+    fn open_session(&mut self, revision: &str) {
+        self.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params":
             { "protocolVersion": revision, "capabilities": {},
               "clientInfo": { "name": "t", "version": "0" } } }));
-        server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        assert_eq!(server.sent.len(), 1);
-        server.sent.clear();
-        server
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert_eq!(self.sent.len(), 1);
+        self.sent.clear();
     }
 
     fn say(&mut self, message: &Value) {
@@ -231,11 +251,20 @@ impl Server {
                 ServerOutput::Answered(ask, answer) => {
                     self.ignored.push(format!("answered {ask:?}: {answer:?}"));
                 }
+                ServerOutput::AskReplied(ask, reply) => {
+                    self.ignored.push(format!("replied {ask:?}: {:?}", reply.message().bytes()));
+                }
+                ServerOutput::LevelSet(level) => {
+                    self.ignored.push(format!("level {}", level.name()));
+                }
                 ServerOutput::Notification(message) => {
                     let name = message.method_name();
                     self.ignored.push(format!("told {}", brief(name.as_bytes())));
                 }
                 ServerOutput::Ignored(what) => self.ignored.push(what),
+                ServerOutput::Opened(revision) => {
+                    assert_eq!(self.peer.session(), Some(revision));
+                }
             }
         }
     }

@@ -40,6 +40,10 @@ pub struct Rules {
     /// Whether an HTTP endpoint keeps sessions and a GET stream
     /// (`basic/transports`, Session Management).
     pub http_sessions: bool,
+    /// Whether a session's server may close a stream before the response, which
+    /// the client then comes back for (`basic/transports`, Sending Messages to
+    /// the Server).
+    pub early_close: bool,
     /// Whether the HTTP status follows the JSON-RPC error code.
     pub status_follows_error: bool,
     /// Whether closing the response stream cancels the request.

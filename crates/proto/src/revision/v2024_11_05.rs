@@ -14,6 +14,7 @@ pub(super) const RULES: Rules = Rules {
     version_header: false,
     mirrored_headers: false,
     http_sessions: true,
+    early_close: false,
     status_follows_error: false,
     disconnect_cancels: false,
 };

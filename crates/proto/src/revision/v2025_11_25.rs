@@ -14,7 +14,7 @@ use crate::method::Method::{
     ResourcesTemplatesList, SamplingCreateMessage, ToolsCall, ToolsList,
 };
 
-pub(super) const RULES: Rules = Rules { ..v2025_06_18::RULES };
+pub(super) const RULES: Rules = Rules { early_close: true, ..v2025_06_18::RULES };
 
 pub(super) const CHANGES: &[Change] = &[
     Change::down(Part::Params(ToolsCall), &[Op::Forget("task")]),

@@ -23,6 +23,7 @@ pub(super) const RULES: Rules = Rules {
     resource_not_found: -32602,
     mirrored_headers: true,
     http_sessions: false,
+    early_close: false,
     status_follows_error: true,
     disconnect_cancels: true,
     ..v2025_11_25::RULES

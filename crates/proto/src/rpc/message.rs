@@ -202,6 +202,17 @@ impl Message {
         self.body
     }
 
+    /// Such a member as a type; none when it is absent.
+    ///
+    /// # Errors
+    /// When it has another shape than `T`.
+    pub fn read<'a, T: serde::Deserialize<'a>>(
+        &'a self,
+        field: Field,
+    ) -> Option<Result<T, serde_json::Error>> {
+        self.field(field).map(super::de::read)
+    }
+
     /// Such a member as a value of its own that shares the message's bytes.
     pub fn field_json(&self, field: Field) -> Option<Json> {
         self.span(field).map(|span| self.json(span))

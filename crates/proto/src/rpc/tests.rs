@@ -274,3 +274,20 @@ proptest! {
         prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text.to_string());
     }
 }
+
+#[test]
+fn what_stands_for_itself_in_a_string_ends_at_the_first_byte_that_does_not() {
+    for length in 0..70 {
+        for at in 0..length {
+            for special in [b'"', b'\\', 0, 0x1f] {
+                for other in [b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xff] {
+                    let mut text = alloc::vec![other; length];
+                    assert_eq!(super::json::plain_len(&text), length);
+                    text[at] = special;
+                    text[length - 1] = if at + 1 == length { special } else { b'"' };
+                    assert_eq!(super::json::plain_len(&text), at, "{text:?}");
+                }
+            }
+        }
+    }
+}

@@ -6,19 +6,22 @@ use alloc::vec::Vec;
 
 /// Appends a request; `params` is JSON or empty for none.
 pub fn request(out: &mut Vec<u8>, id: &Id, method: &str, params: &[u8]) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    id.write(out);
-    out.extend_from_slice(br#","method":""#);
-    push_escaped(out, method);
-    out.push(b'"');
+    push_id(out, id);
+    push_method(out, method);
     push_params(out, params);
+}
+
+/// Appends a request up to its parameters, which are to follow with a `}`.
+pub(crate) fn request_start(out: &mut Vec<u8>, id: &Id, method: &str) {
+    push_id(out, id);
+    push_method(out, method);
+    out.extend_from_slice(br#","params":"#);
 }
 
 /// Appends a notification; `params` is JSON or empty for none.
 pub fn notification(out: &mut Vec<u8>, method: &str, params: &[u8]) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","method":""#);
-    push_escaped(out, method);
-    out.push(b'"');
+    out.extend_from_slice(br#"{"jsonrpc":"2.0""#);
+    push_method(out, method);
     push_params(out, params);
 }
 
@@ -33,9 +36,7 @@ pub fn result_response(out: &mut Vec<u8>, id: &Id, result: &[u8]) {
 /// JSON object that has none of them.
 pub fn result_response_with(out: &mut Vec<u8>, id: &Id, result: &[u8], members: &[u8]) {
     out.reserve(result.len() + members.len() + 64);
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    id.write(out);
-    out.extend_from_slice(br#","result":"#);
+    open_result(out, id);
     match result {
         [b'{', rest @ ..] if !members.is_empty() => {
             out.push(b'{');
@@ -48,6 +49,13 @@ pub fn result_response_with(out: &mut Vec<u8>, id: &Id, result: &[u8], members: 
         _ => out.extend_from_slice(result),
     }
     out.push(b'}');
+}
+
+/// Appends a response up to its result.
+pub(crate) fn open_result(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+    out.extend_from_slice(br#","result":"#);
 }
 
 /// Appends an error response; `data` is JSON. Without an id when none could be read.
@@ -76,6 +84,15 @@ pub fn error_response(
     out.extend_from_slice(b"}}");
 }
 
+/// Appends a response with `error`, an error object as JSON.
+pub(crate) fn error_response_of(out: &mut Vec<u8>, id: &Id, error: &[u8]) {
+    out.reserve(error.len() + 64);
+    push_id(out, id);
+    out.extend_from_slice(br#","error":"#);
+    out.extend_from_slice(error);
+    out.push(b'}');
+}
+
 /// Appends text as the inside of a JSON string.
 pub fn push_escaped(out: &mut Vec<u8>, text: &str) {
     let mut rest = text.as_bytes();
@@ -97,6 +114,17 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &str) {
         }
         rest = after;
     }
+}
+
+fn push_id(out: &mut Vec<u8>, id: &Id) {
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    id.write(out);
+}
+
+fn push_method(out: &mut Vec<u8>, method: &str) {
+    out.extend_from_slice(br#","method":""#);
+    push_escaped(out, method);
+    out.push(b'"');
 }
 
 fn push_params(out: &mut Vec<u8>, params: &[u8]) {

@@ -135,6 +135,45 @@ impl CallToolResult {
         Ok(())
     }
 
+    /// Whether it holds nothing but text and the error flag, which every
+    /// revision writes alike.
+    pub fn is_plain(&self) -> bool {
+        let is_text = |block: &ContentBlock| match block {
+            ContentBlock::Text { extra, .. } => extra.is_empty(),
+            _ => false,
+        };
+        self.structured_content.is_none() && self.meta.is_none() && self.content.iter().all(is_text)
+    }
+
+    /// About how much [`write_plain`](Self::write_plain) writes.
+    pub(crate) fn plain_len(&self) -> usize {
+        self.texts().map(|text| text.len() + text.len() / 16 + 32).sum::<usize>() + 32
+    }
+
+    /// Appends the members of a plain result.
+    pub(crate) fn write_plain(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#""content":["#);
+        for (at, text) in self.texts().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(br#"{"type":"text","text":""#);
+            push_escaped(out, text);
+            out.extend_from_slice(br#""}"#);
+        }
+        out.push(b']');
+        if self.is_error {
+            out.extend_from_slice(br#","isError":true"#);
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text, .. } => Some(&**text),
+            _ => None,
+        })
+    }
+
     /// A result of these blocks.
     pub fn content(content: Vec<ContentBlock>) -> Self {
         Self { content, ..Self::default() }

@@ -17,6 +17,11 @@ pub type ProgressHandler = Arc<dyn Fn(Progress) + Send + Sync>;
 /// loop has given it its id on the wire.
 static TICKETS: AtomicU64 = AtomicU64::new(0);
 
+/// A number that no other call of this process has.
+pub(super) fn ticket() -> u64 {
+    TICKETS.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The answer to a request.
 pub(super) struct Answer {
     pub(super) result: Json,
@@ -70,7 +75,7 @@ pub(super) async fn once(
     progress: Option<ProgressHandler>,
 ) -> Result<Json, ClientError> {
     let (reply, answer) = oneshot::channel();
-    let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
+    let ticket = ticket();
     let command = Command::Call { ticket, what, options, progress, reply };
     let gone = || CallError::Closed("the connection has been closed".into());
     commands.send(command).map_err(|_| gone())?;

@@ -1,11 +1,13 @@
 //! The loop that joins a client engine, a transport and a clock.
 
+use super::forward::{Relay, ServerAsk, Waiter};
 use super::{CallError, CallOptions, Changed, ClientConfig, ClientEvent, Hooks, ProgressHandler};
-use super::{ServerDescription, Shared};
+use super::{Forward, Reply, ServerDescription, Shared};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
-use carrick_proto::rpc::{Id, Json};
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::{Id, Json, Message};
 use carrick_proto::types::{RpcError, SubscriptionFilter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -26,6 +28,14 @@ pub(super) enum Command {
         progress: Option<ProgressHandler>,
         reply: oneshot::Sender<Result<Json, CallError>>,
     },
+    Forward {
+        ticket: u64,
+        forward: Box<Forward>,
+        waiter: Waiter,
+    },
+    Notify(Box<Message>, Revision),
+    /// The answer to a request of the server's own.
+    Answer(Id, Result<Box<Reply>, RpcError>),
     Cancel(u64),
     Close(oneshot::Sender<()>),
 }
@@ -44,7 +54,7 @@ pub(super) async fn drive<T: Transport>(
     config: ClientConfig,
     hooks: Hooks,
     shared: Arc<Shared>,
-    commands: mpsc::UnboundedReceiver<Command>,
+    (own, commands): (mpsc::WeakUnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     ready: Ready,
 ) {
     let mut driver = Driver {
@@ -54,7 +64,9 @@ pub(super) async fn drive<T: Transport>(
         shared,
         listened: BTreeSet::new(),
         asked: BTreeMap::new(),
+        passed: BTreeMap::new(),
         answered: JoinSet::new(),
+        own,
         commands: Some(commands),
         ready: Some(ready),
         calls: BTreeMap::new(),
@@ -80,8 +92,13 @@ pub(super) async fn drive<T: Transport>(
 
 struct Waiting {
     ticket: u64,
-    progress: Option<ProgressHandler>,
-    reply: oneshot::Sender<Result<Json, CallError>>,
+    end: End,
+}
+
+/// Where the end of a call is told.
+enum End {
+    Own { progress: Option<ProgressHandler>, reply: oneshot::Sender<Result<Json, CallError>> },
+    PassedOn(Waiter),
 }
 
 #[derive(PartialEq)]
@@ -102,7 +119,11 @@ struct Driver<T> {
     listened: BTreeSet<String>,
     /// The server's own requests that are being answered.
     asked: BTreeMap<Id, AbortHandle>,
+    /// Those that somebody else is to answer; dropping tells them that the
+    /// server no longer wants that.
+    passed: BTreeMap<Id, oneshot::Sender<()>>,
     answered: JoinSet<(Id, Result<Vec<u8>, RpcError>)>,
+    own: mpsc::WeakUnboundedSender<Command>,
     /// None once all handles are gone.
     commands: Option<mpsc::UnboundedReceiver<Command>>,
     ready: Option<Ready>,
@@ -216,7 +237,20 @@ impl<T: Transport> Driver<T> {
                     What::Unsubscribe(uri) => self.peer.unsubscribe(now, &uri, options),
                 };
                 self.tickets.insert(ticket, id);
-                self.calls.insert(id, Waiting { ticket, progress, reply });
+                self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
+            }
+            Command::Forward { ticket, forward, waiter } => {
+                let id = self.peer.forward(self.now(), &forward);
+                self.tickets.insert(ticket, id);
+                self.calls.insert(id, Waiting { ticket, end: End::PassedOn(waiter) });
+            }
+            Command::Notify(message, from) => self.peer.notify(&message, from),
+            Command::Answer(id, answer) => {
+                self.passed.remove(&id);
+                match answer {
+                    Ok(reply) => self.peer.pass_answer(self.now(), &id, &reply),
+                    Err(error) => self.peer.respond(&id, Err(error)),
+                }
             }
             Command::Cancel(ticket) => {
                 if let Some(id) = self.tickets.remove(&ticket) {
@@ -257,7 +291,7 @@ impl<T: Transport> Driver<T> {
     fn event(&mut self, event: Event) {
         let now = self.now();
         match event {
-            Event::Message { bytes, .. } => self.peer.handle_input(now, bytes),
+            Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
             Event::SessionLost => self.peer.handle_session_lost(now),
             // Which call it answered cannot be known, so none can go on.
@@ -278,21 +312,32 @@ impl<T: Transport> Driver<T> {
                     self.opened(Err(error));
                     self.close();
                 }
-                ClientOutput::Resolved(id, result) => {
-                    if let Some(call) = self.calls.remove(&id) {
-                        self.tickets.remove(&call.ticket);
-                        // The caller may have given up a moment ago.
-                        let _ = call.reply.send(result);
+                ClientOutput::Resolved(id, result) => match self.ended(id) {
+                    // The caller may have given up a moment ago.
+                    Some(End::Own { reply, .. }) => drop(reply.send(result)),
+                    Some(End::PassedOn(waiter)) => {
+                        if let Err(error) = result {
+                            waiter.done(Err(error));
+                        }
+                    }
+                    None => {}
+                },
+                ClientOutput::Forwarded(id, reply) => {
+                    if let Some(End::PassedOn(waiter)) = self.ended(id) {
+                        waiter.done(Ok(reply));
                     }
                 }
+                ClientOutput::Notified { call, message } => self.notified(call, message),
+                ClientOutput::Asked { call, message } => self.pass_ask(call, message),
                 ClientOutput::Progress(id, progress) => {
-                    let handler = self.calls.get(&id).and_then(|call| call.progress.as_ref());
-                    if let Some(handler) = handler {
+                    let end = self.calls.get(&id).map(|call| &call.end);
+                    if let Some(End::Own { progress: Some(handler), .. }) = end {
                         handler(progress);
                     }
                 }
                 ClientOutput::Request { id, method, params } => self.asked(id, method, params),
                 ClientOutput::RequestCancelled(id) => {
+                    self.passed.remove(&id);
                     if let Some(task) = self.asked.remove(&id) {
                         task.abort();
                     }
@@ -305,6 +350,39 @@ impl<T: Transport> Driver<T> {
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
                 _ => {}
             }
+        }
+    }
+
+    /// Takes a call out that has come to its end.
+    fn ended(&mut self, id: u64) -> Option<End> {
+        let call = self.calls.remove(&id)?;
+        self.tickets.remove(&call.ticket);
+        Some(call.end)
+    }
+
+    /// Who hears what the server says of a call, or of none.
+    fn relay(&self, call: Option<u64>) -> Option<&dyn Relay> {
+        match call.and_then(|id| self.calls.get(&id)).map(|call| &call.end) {
+            Some(End::PassedOn(waiter)) => Some(waiter.relay()),
+            _ => self.hooks.relay.as_deref(),
+        }
+    }
+
+    fn notified(&self, call: Option<u64>, message: Message) {
+        if let Some(relay) = self.relay(call) {
+            relay.notice(message, self.peer.revision());
+        }
+    }
+
+    /// Hands a request of the server's own to whoever passes it on.
+    fn pass_ask(&mut self, call: Option<u64>, message: Message) {
+        let Some(id) = message.id().cloned() else { return };
+        let (open, withdrawn) = oneshot::channel();
+        self.passed.insert(id.clone(), open);
+        let revision = self.peer.revision();
+        let ask = ServerAsk::new(message, id, revision, self.own.clone(), withdrawn);
+        if let Some(relay) = self.relay(call) {
+            relay.asked(ask);
         }
     }
 

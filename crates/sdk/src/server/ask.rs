@@ -15,8 +15,9 @@ mod tests;
 
 pub use pending::{Asks, Question};
 pub(crate) use rerun::Rerun;
+pub use rerun::state_binding;
 pub(crate) use round::{Asked, Round};
-pub use seal::StateKeys;
+pub use seal::{StateKeys, Unsealable};
 
 use super::Context;
 use carrick_proto::method::Method;
@@ -187,7 +188,14 @@ impl Context {
             },
             None => self.request(method, params).await?,
         };
-        serde_json::from_str(answer.get()).map_err(malformed)
+        serde_json::from_str(answer.get()).map_err(|error| {
+            if let Some(round) = self.round() {
+                // The answer came as an argument of the request, which is then wrong.
+                let text = format!("params.inputResponses: an answer cannot be used: {error}");
+                round.fail(RpcError::invalid_params(text));
+            }
+            malformed(error)
+        })
     }
 }
 

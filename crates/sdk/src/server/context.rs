@@ -1,15 +1,17 @@
 //! What a handler can do besides returning: report progress, log.
 
 use super::ask::{Question, Round};
-use carrick_proto::peer::{Call, CallKey};
+use carrick_proto::peer::{AskPlace, Call, CallKey, Changed, Outcome, Reply};
 use carrick_proto::revision::Revision;
-use carrick_proto::rpc::Field;
-use carrick_proto::types::{ClientCapabilities, LogLevel};
+use carrick_proto::rpc::{Field, Message};
+use carrick_proto::types::{ClientCapabilities, LogLevel, RpcError};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
 
-/// Where a running call's messages go. Implemented by whatever drives a connection.
+/// Where what is said besides answers goes. Implemented by whatever drives a connection.
 ///
 /// Progress and logs are taken at once. When the client reads too slowly, progress is
 /// skipped and log messages are dropped and counted, never answers.
@@ -20,9 +22,50 @@ pub trait Outbox: Send + Sync {
     /// Passes on a log message; `data` is JSON.
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>);
 
+    /// Passes on that the call's stream may be closed before the answer; without
+    /// effect where streams cannot be resumed.
+    fn close_stream(&self, key: CallKey, retry: Option<Duration>) {
+        let _ = (key, retry);
+    }
+
     /// Passes on a question to the client of a session; never lost while the
     /// connection lasts.
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()>;
+
+    /// Tells the client that something has changed, if it wants to hear of it.
+    /// Taken at once and never lost; while one waits to be sent, equal ones add
+    /// nothing.
+    fn changed(&self, changed: Changed);
+
+    /// Takes the answer to a call for which [`super::Dispatch::Later`] was
+    /// returned; never lost while the connection lasts.
+    fn answer(&self, key: CallKey, outcome: Outcome);
+
+    /// Passes on a notification of another server's, written in `from`: about a
+    /// call, or to the session as a whole. Like progress and logs it may be left
+    /// out for a client that reads too slowly.
+    fn pass_notice(&self, to: Option<CallKey>, message: Message, from: Revision);
+
+    /// Passes on a request of another server's.
+    fn pass_ask(&self, ask: PassedAsk);
+
+    /// Takes back what was asked for somebody who no longer waits for it.
+    fn sweep_asks(&self);
+}
+
+/// A request of another server's, on its way to the client. Dropping it tells
+/// whoever waits for the answer that there will be none.
+#[derive(Debug)]
+pub struct PassedAsk {
+    /// Where it is put to the client.
+    pub place: AskPlace,
+    /// The request.
+    pub message: Message,
+    /// The revision it is written in.
+    pub from: Revision,
+    /// Where the answer goes, in the client's words. When nobody waits for it
+    /// any more, [`Outbox::sweep_asks`] takes the request back.
+    pub answer: oneshot::Sender<Result<Reply, RpcError>>,
 }
 
 /// The call a handler works on.
@@ -81,6 +124,18 @@ impl Context {
         if let Ok(data) = serde_json::to_vec(data) {
             self.outbox.log(self.key, level, None, data);
         }
+    }
+
+    /// Lets go of the connection on which the client waits for the answer: it
+    /// comes back for the rest, after `retry` if given (`basic/transports`,
+    /// Sending Messages to the Server). For calls that take long, where holding
+    /// a connection open costs something.
+    ///
+    /// Nothing is lost: what is said meanwhile is kept, within the session's
+    /// bounds. Without effect where a client cannot come back: on stdio,
+    /// without a session, and in revisions before 2025-11-25.
+    pub fn close_stream(&self, retry: Option<Duration>) {
+        self.outbox.close_stream(self.key, retry);
     }
 
     /// What the client can do.

@@ -3,7 +3,7 @@
 use super::ask::Rerun;
 use super::{Outbox, Request, ResourceSource, Server, ToolError, resources};
 use carrick_proto::method::Method;
-use carrick_proto::peer::{Call, Outcome};
+use carrick_proto::peer::{Call, Envelope, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{CallToolResult, RpcError};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -16,6 +16,9 @@ pub enum Dispatch {
     Ready(Outcome),
     /// A handler is at it.
     Pending(BoxFuture<'static, Outcome>),
+    /// Somebody else is, and will say so by [`Outbox::answer`]. What is in here
+    /// is kept until then; dropping it before gives the work up.
+    Later(Box<dyn Send>),
 }
 
 impl Server {
@@ -64,9 +67,9 @@ impl Server {
             None
         };
         let round = rerun.as_ref().map(|rerun| rerun.round.clone());
-        let server = self.inner.clone();
+        let (server, envelope) = (self.inner.clone(), call.envelope());
         let handler = tool.call(Request { call, outbox: outbox.clone(), server, round });
-        let outcome = handler.map(called).boxed();
+        let outcome = handler.map(move |result| called(&envelope, result)).boxed();
         Dispatch::Pending(match rerun {
             Some(rerun) => rerun.drive(outcome),
             None => outcome,
@@ -82,8 +85,11 @@ impl Server {
     }
 }
 
-fn called(result: Result<CallToolResult, ToolError>) -> Outcome {
+fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Outcome {
     let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+    if let Some(response) = envelope.wrap(&result) {
+        return Outcome::Response(response);
+    }
     let mut body = Vec::new();
     match result.write(&mut body) {
         Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },

@@ -57,8 +57,12 @@ pub struct Args<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema> FromRequest for Args<T> {
     fn from_request(request: &Request) -> Result<Self, ToolError> {
-        serde_json::from_slice(request.arguments())
-            .map(Args)
+        let given = request.call.message.field(Field::Arguments).filter(|json| *json != b"null");
+        let read = match given.and_then(|_| request.call.message.read(Field::Arguments)) {
+            Some(read) => read,
+            None => serde_json::from_slice(b"{}"),
+        };
+        read.map(Args)
             .map_err(|e| ToolError::new(format!("these arguments do not fit the schema: {e}")))
     }
 

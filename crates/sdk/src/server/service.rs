@@ -2,8 +2,10 @@
 
 use super::{Dispatch, Outbox, Server};
 use carrick_proto::http::{ParamHeader, param_headers};
-use carrick_proto::peer::{Call, Identity};
+use carrick_proto::peer::{Call, CallKey, Identity};
+use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
+use carrick_proto::types::LogLevel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,8 +27,22 @@ pub trait Service: Send + Sync + 'static {
 
 /// One conversation with a client; it ends when this is dropped.
 pub trait Connection: Send {
+    /// A session has been opened; its client can be told what changes from now
+    /// on. A request that needs no session opens none.
+    fn opened(&mut self, _revision: Revision) {}
+
     /// Hands a request to what answers it.
     fn call(&mut self, call: Call) -> Dispatch;
+
+    /// Hears from which level on the client of a session wants log messages. The
+    /// engine leaves out those below it.
+    fn level_set(&mut self, level: LogLevel) {
+        let _ = level;
+    }
+
+    /// A call has ended without the answer of its handler, which has been
+    /// dropped; so ends every `subscriptions/listen` that was agreed to.
+    fn cancelled(&mut self, _key: CallKey) {}
 
     /// Hears of a notification that the engine has no use for itself.
     fn notified(&mut self, message: Message) {

@@ -1,7 +1,7 @@
 //! A tool: its definition and what it does.
 
 use super::{Handler, Request, ToolError};
-use carrick_proto::types::{CallToolResult, Tool as Definition, ToolAnnotations};
+use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
@@ -38,6 +38,14 @@ impl Tool {
     #[must_use]
     pub fn title(mut self, text: impl Into<String>) -> Self {
         self.definition.title = Some(text.into());
+        self
+    }
+
+    /// The schema of its arguments (`server/tools`, Tool), in place of the one
+    /// that the types give: an object in JSON Schema.
+    #[must_use]
+    pub fn input_schema(mut self, schema: RawJson) -> Self {
+        self.definition.input_schema = schema;
         self
     }
 

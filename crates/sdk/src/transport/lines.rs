@@ -4,16 +4,16 @@ use super::stdio::Lines;
 use super::{Event, Outgoing, Transport};
 use carrick_proto::peer::Lane;
 use std::future::Future;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Memory that the output keeps from one message to the next.
-const KEEP: usize = 1 << 20;
-
+mod queue;
 #[cfg(test)]
 mod tests;
+
+use queue::Queue;
 
 /// Newline-delimited messages over a reader and a writer.
 pub struct LineTransport<R, W> {
@@ -22,8 +22,7 @@ pub struct LineTransport<R, W> {
     writer: Option<W>,
     input: Lines,
     ended: Option<String>,
-    output: Vec<u8>,
-    written: usize,
+    output: Queue,
 }
 
 impl<R, W> LineTransport<R, W>
@@ -38,8 +37,7 @@ where
             writer: Some(writer),
             input: Lines::default(),
             ended: None,
-            output: Vec::new(),
-            written: 0,
+            output: Queue::default(),
         }
     }
 
@@ -53,8 +51,7 @@ where
     /// Closes the writing side at once; what is queued is dropped.
     pub(super) fn drop_writer(&mut self) {
         self.writer = None;
-        self.output.clear();
-        self.written = 0;
+        self.output = Queue::default();
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -102,41 +99,25 @@ where
         if self.writer.is_none() {
             return;
         }
-        // What is written already goes, before the queue has to grow for it.
-        if self.written > KEEP && self.written > self.output.len() / 2 {
-            self.output.drain(..self.written);
-            self.written = 0;
-        }
-        let start = self.output.len();
-        self.output.extend_from_slice(&message.bytes);
-        // JSON may have line ends between its parts; a line may not.
-        let mut from = start;
-        while let Some(at) = memchr::memchr(b'\n', &self.output[from..]) {
-            from += at + 1;
-            self.output[from - 1] = b' ';
-        }
-        self.output.push(b'\n');
+        self.output.push_line(message.bytes);
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(writer) = &mut self.writer else { return Poll::Ready(Ok(())) };
-        while self.written < self.output.len() {
-            let chunk = &self.output[self.written..];
-            let n = ready!(Pin::new(&mut *writer).poll_write(cx, chunk))?;
+        while !self.output.is_empty() {
+            let mut slices = [IoSlice::new(&[]); queue::AT_ONCE];
+            let slices = self.output.slices(&mut slices);
+            let n = ready!(Pin::new(&mut *writer).poll_write_vectored(cx, slices))?;
             if n == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
-            self.written += n;
+            self.output.written(n);
         }
-        self.output.clear();
-        self.written = 0;
-        // One very large message must not hold its memory for good.
-        self.output.shrink_to(KEEP);
         Pin::new(writer).poll_flush(cx)
     }
 
     fn queued(&self) -> usize {
-        self.output.len() - self.written
+        self.output.len()
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

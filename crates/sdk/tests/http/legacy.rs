@@ -231,8 +231,10 @@ async fn gated(gate: State<Arc<Gate>>, context: Context) -> String {
 
 async fn start_gated() -> (Running, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
-    let server =
-        Server::builder("gated", "1").state(Arc::clone(&gate)).tools(tools![gated]).build();
+    let server = Server::builder("gated", "1")
+        .state(Arc::clone(&gate))
+        .tools(tools![gated, leaving])
+        .build();
     (start(server, HttpServerOptions::default()).await, gate)
 }
 
@@ -264,6 +266,56 @@ async fn d047_a_broken_stream_can_be_resumed_and_only_that_one() {
         let bad = format!("Last-Event-ID: {bad}");
         let headers = [session.as_str(), "Accept: text/event-stream", bad.as_str()];
         assert_eq!(exchange(address, request("GET", address, &headers, "")).await.status, 400);
+    }
+}
+
+/// Lets go of its stream, then waits.
+#[tool]
+async fn leaving(gate: State<Arc<Gate>>, context: Context) -> String {
+    context.close_stream(Some(Duration::from_millis(700)));
+    gate.started.notify_one();
+    gate.open.notified().await;
+    context.progress(1.0, None, None);
+    "there".into()
+}
+
+#[tokio::test]
+async fn a_handler_closes_its_stream_and_the_client_comes_back_for_the_rest() {
+    let (server, gate) = start_gated().await;
+    let address = server.address;
+    let session = open(address).await;
+    let mut wire = Wire::open(address).await;
+    wire.write(request("POST", address, &[&session], &call(1, "leaving", "{}"))).await;
+    wire.head().await;
+    assert_eq!(wire.event().await.unwrap().data, "");
+    let last = wire.event().await.unwrap();
+    assert_eq!((last.data.as_str(), last.retry), ("", Some(Duration::from_millis(700))));
+    assert_eq!(wire.event().await, None, "the stream ends while the handler still waits");
+    gate.started.notified().await;
+
+    gate.open.notify_one();
+    let resume = format!("Last-Event-ID: {}", last.id.unwrap());
+    let headers = [session.as_str(), "Accept: text/event-stream", resume.as_str()];
+    let events = exchange(address, request("GET", address, &headers, "")).await.events();
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert!(events[0].data.contains("notifications/progress"));
+    assert!(events[1].data.contains("there"));
+}
+
+#[tokio::test]
+async fn a_stream_stays_where_clients_do_not_come_back() {
+    let (server, gate) = start_gated().await;
+    let address = server.address;
+    let older = open_in(address, "2025-06-18").await;
+    let session = request("POST", address, &[&older], &call(1, "leaving", "{}"));
+    let modern = modern_call(address, "leaving", "{}", &[]);
+    for post in [session, modern] {
+        let mut wire = Wire::open(address).await;
+        wire.write(post).await;
+        gate.started.notified().await;
+        gate.open.notify_one();
+        let answer = wire.answer().await;
+        assert!(answer.body.contains("there") && !answer.body.contains("retry"), "{answer:?}");
     }
 }
 

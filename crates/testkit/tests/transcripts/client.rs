@@ -1,7 +1,7 @@
 //! Transcripts against the client's engine, with a clock that is a number.
 
 use crate::file::{Step, Transcript, What, fits};
-use carrick::proto::peer::{CallOptions, ClientConfig, ClientOutput, ClientPeer};
+use carrick::proto::peer::{CallOptions, ClientConfig, ClientOutput, ClientPeer, Lane};
 use carrick::types::Implementation;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl Replay<'_> {
         let at = self.transcript.at(step);
         match &step.what {
             What::ServerSays(line) => {
-                self.peer.handle_input(self.now, line.clone().into());
+                self.peer.handle_input(self.now, Lane::Connection, line.clone().into());
                 self.drain();
             }
             What::ClientSays(line) => {

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::{Expected, verify};
 use crate::interop::entries::{Official, carrick, json_lines, servers};
-use crate::interop::served::Served;
 use crate::interop::{Check, Rig, expect, printed};
+use crate::served::Served;
 use crate::{Result, process};
 
 /// The key that the scripted model wants.

@@ -1,7 +1,7 @@
 //! What a client is told before it connects, and what it learns then.
 
 use crate::revision::Revision;
-use crate::rpc::Limits;
+use crate::rpc::{Json, Limits};
 use crate::types::{Implementation, ServerCapabilities};
 use alloc::string::String;
 use core::time::Duration;
@@ -35,6 +35,9 @@ pub struct ClientConfig {
     pub spread: u8,
     /// Bounds on a message.
     pub limits: Limits,
+    /// Whether what the server says outside of answers is handed out as it
+    /// comes, for somebody to pass on, and not read here. Default: false.
+    pub forwarding: bool,
 }
 
 impl ClientConfig {
@@ -50,6 +53,7 @@ impl ClientConfig {
             listen: true,
             spread: 0,
             limits: Limits::default(),
+            forwarding: false,
         }
     }
 
@@ -92,6 +96,9 @@ pub struct ServerDescription {
     pub info: Option<Implementation>,
     /// What it wants a model to know.
     pub instructions: Option<String>,
+    /// All of it as the server wrote it: the result of `initialize` or of
+    /// `server/discover`.
+    pub said: Json,
 }
 
 impl ServerDescription {

@@ -2,26 +2,12 @@
 
 use super::{CallError, ServerDescription};
 use crate::method::Method;
-use crate::peer::Lane;
+use crate::peer::{Changed, Lane, Reply};
 use crate::revision::Revision;
-use crate::rpc::{Id, Json};
+use crate::rpc::{Id, Json, Message};
 use crate::types::{Progress, SubscriptionFilter};
 use alloc::string::String;
 use alloc::vec::Vec;
-
-/// Which list a server says has changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Changed {
-    /// The tools.
-    Tools,
-    /// The prompts.
-    Prompts,
-    /// The resources.
-    Resources,
-    /// One resource, by URI.
-    Resource(String),
-}
 
 /// What a transport needs to know of a message to send, besides its bytes.
 #[derive(Clone, Debug)]
@@ -60,6 +46,23 @@ pub enum ClientOutput {
     Failed(CallError),
     /// A call has ended. The result is in the newest revision's shape.
     Resolved(u64, Result<Json, CallError>),
+    /// A request that was passed on is answered, in the server's own words.
+    Forwarded(u64, Reply),
+    /// With [`super::ClientConfig::forwarding`]: a notification as it came.
+    Notified {
+        /// The call that it is about, where that is known.
+        call: Option<u64>,
+        /// The notification.
+        message: Message,
+    },
+    /// With [`super::ClientConfig::forwarding`]: a request of the server's own
+    /// as it came; answer it by [`super::ClientPeer::pass_answer`].
+    Asked {
+        /// The call that it is about, where that is known.
+        call: Option<u64>,
+        /// The request.
+        message: Message,
+    },
     /// A call has come further.
     Progress(u64, Progress),
     /// The server asks something of its own; answer it by

@@ -2,10 +2,11 @@
 
 use super::{ClientOutput, ClientPeer, number};
 use crate::method::Method;
-use crate::peer::brief;
+use crate::peer::pass::{self, Reply};
+use crate::peer::{Lane, brief};
 use crate::rpc::{self, Field, Id, Json, Message};
 use crate::types::{ClientCapabilities, RpcError};
-use alloc::collections::BTreeSet;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -20,7 +21,9 @@ pub(super) struct Asked {
     elicitation: bool,
     sampling: bool,
     roots: bool,
-    open: BTreeSet<Id>,
+    /// Those that wait for an answer, and the call that each belongs to, if
+    /// that is known.
+    open: BTreeMap<Id, (Method, Option<u64>)>,
 }
 
 impl Asked {
@@ -30,13 +33,13 @@ impl Asked {
             elicitation: offered.elicitation.is_some(),
             sampling: offered.sampling.is_some(),
             roots: offered.roots.is_some(),
-            open: BTreeSet::new(),
+            open: BTreeMap::new(),
         }
     }
 
     /// Forgets what waits for an answer: nobody will take it.
     pub(super) fn forget(&mut self) -> impl Iterator<Item = Id> + use<> {
-        core::mem::take(&mut self.open).into_iter()
+        core::mem::take(&mut self.open).into_keys()
     }
 
     fn offers(&self, method: Method) -> bool {
@@ -54,7 +57,7 @@ impl ClientPeer {
     /// revision's shape, a JSON object; without effect when the server has
     /// cancelled it.
     pub fn respond(&mut self, id: &Id, answer: Result<Vec<u8>, RpcError>) {
-        if !self.asked.open.remove(id) {
+        if self.asked.open.remove(id).is_none() {
             return;
         }
         match answer {
@@ -67,7 +70,31 @@ impl ClientPeer {
         }
     }
 
-    pub(super) fn server_request(&mut self, message: &Message) {
+    /// The same with a response that is passed on.
+    pub fn pass_answer(&mut self, now: Duration, id: &Id, answer: &Reply) {
+        let Some((method, call)) = self.asked.open.remove(id) else { return };
+        if let Some(pending) = call.and_then(|call| self.pending.get_mut(&call)) {
+            pending.heard(now);
+        }
+        match answer.body_in(method, self.revision) {
+            Ok((body, losses)) => {
+                if !losses.is_empty() {
+                    let what = pass::describe(&losses, method.name());
+                    self.out.push_back(ClientOutput::Ignored { what, noise: false });
+                }
+                let mut bytes = Vec::new();
+                let write = match answer.is_error() {
+                    true => rpc::error_response_of,
+                    false => rpc::result_response,
+                };
+                write(&mut bytes, id, body.as_bytes());
+                self.push_plain(bytes, Method::Unknown, "");
+            }
+            Err(error) => self.refuse(id, &RpcError::internal(format!("{error}"))),
+        }
+    }
+
+    pub(super) fn server_request(&mut self, now: Duration, lane: Lane, message: Message) {
         let Some(id) = message.id() else { return };
         let method = message.method();
         if method == Method::Ping {
@@ -81,12 +108,24 @@ impl ClientPeer {
             let text = format!("this client does not offer {:?}", brief(name.as_bytes()));
             return self.refuse(id, &RpcError::new(RpcError::METHOD_NOT_FOUND, text));
         }
-        if self.asked.open.len() >= MOST || !self.asked.open.insert(id.clone()) {
+        let id = id.clone();
+        if self.asked.open.len() >= MOST || self.asked.open.contains_key(&id) {
             let text = "too many requests wait for an answer, or one of this id does";
-            return self.refuse(id, &RpcError::new(RpcError::INVALID_REQUEST, text));
+            return self.refuse(&id, &RpcError::new(RpcError::INVALID_REQUEST, text));
         }
-        let params = message.body().unwrap_or_else(|| Json::scanned(Bytes::from_static(b"{}")));
-        self.out.push_back(ClientOutput::Request { id: id.clone(), method, params });
+        let call = match lane {
+            Lane::Exchange(call) if self.pending.contains_key(&call) => Some(call),
+            _ => None,
+        };
+        self.asked.open.insert(id.clone(), (method, call));
+        if !self.config.forwarding {
+            let params = message.body().unwrap_or_else(|| Json::scanned(Bytes::from_static(b"{}")));
+            return self.out.push_back(ClientOutput::Request { id, method, params });
+        }
+        if let Some(pending) = call.and_then(|call| self.pending.get_mut(&call)) {
+            pending.heard(now);
+        }
+        self.out.push_back(ClientOutput::Asked { call, message });
     }
 
     pub(super) fn request_cancelled(
@@ -101,7 +140,7 @@ impl ClientPeer {
             self.listen_ended(now, id, None);
             return self.out.pop_back();
         }
-        self.asked.open.remove(&id).then_some(ClientOutput::RequestCancelled(id))
+        self.asked.open.remove(&id).map(|_| ClientOutput::RequestCancelled(id))
     }
 
     fn refuse(&mut self, id: &Id, error: &RpcError) {

@@ -79,7 +79,7 @@ fn input_required(message: &Message) -> CallError {
 }
 
 /// An error object, however badly it was written.
-fn read_error(json: &[u8]) -> RpcError {
+pub(in crate::peer) fn read_error(json: &[u8]) -> RpcError {
     #[derive(Deserialize)]
     struct Loose {
         code: serde_json::Value,

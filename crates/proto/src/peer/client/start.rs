@@ -261,6 +261,7 @@ impl ClientPeer {
         let revision = known
             .filter(|r| self.config.speaks(*r))
             .ok_or_else(|| no_common(&[protocol_version], &self.config))?;
+        let said = json.clone();
         let json = result::newest(json, Part::Result(Method::Initialize), revision)?;
         let body: Body = json.read().map_err(broken)?;
         Ok(ServerDescription {
@@ -268,6 +269,7 @@ impl ClientPeer {
             capabilities: body.capabilities,
             info: serde_json::from_value(body.server_info).ok(),
             instructions: body.instructions,
+            said,
         })
     }
 
@@ -326,6 +328,7 @@ fn discovered(json: &Json, config: &ClientConfig) -> Result<Option<ServerDescrip
         capabilities: body.capabilities,
         info,
         instructions: body.instructions,
+        said: json.clone(),
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CallKey, Sent, ServerOutput, ServerPeer};
 use crate::method::Method;
-use crate::peer::{Lane, brief};
+use crate::peer::{Lane, Reply, brief};
 use crate::revision::{Part, Revision, method_row, translate};
 use crate::rpc::{self, Id, Json, Kind, Message};
 use crate::types::{RawJson, RpcError};
@@ -26,21 +26,36 @@ pub(super) struct Asks {
 }
 
 #[derive(Clone, Copy)]
-struct Open {
-    call: CallKey,
-    lane: Lane,
-    method: Method,
-    revision: Revision,
+pub(super) struct Open {
+    /// The call whose end takes it back, if there is one.
+    pub(super) call: Option<CallKey>,
+    pub(super) lane: Lane,
+    pub(super) method: Method,
+    pub(super) revision: Revision,
+    /// Whether the answer is handed out as it comes.
+    pub(super) raw: bool,
 }
 
-/// What a client says it can do, of an `initialize` request.
-pub(super) fn capabilities(message: &Message) -> Option<Arc<str>> {
-    #[derive(Deserialize)]
-    struct Params {
-        capabilities: RawJson,
+/// What a client said of itself when it opened the session, as JSON.
+#[derive(Clone, Default)]
+pub(super) struct Client {
+    pub(super) info: Option<Arc<str>>,
+    pub(super) capabilities: Option<Arc<str>>,
+}
+
+impl Client {
+    /// Of an `initialize` request.
+    pub(super) fn of(message: &Message) -> Self {
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Params {
+            client_info: Option<RawJson>,
+            capabilities: Option<RawJson>,
+        }
+        let params: Params = serde_json::from_slice(message.body_bytes()).unwrap_or_default();
+        let text = |raw: Option<RawJson>| raw.map(|raw| raw.get().into());
+        Self { info: text(params.client_info), capabilities: text(params.capabilities) }
     }
-    let params: Params = serde_json::from_slice(message.body_bytes()).ok()?;
-    Some(params.capabilities.get().into())
 }
 
 impl ServerPeer {
@@ -63,13 +78,19 @@ impl ServerPeer {
         }
         let params = Bytes::copy_from_slice(params);
         let params = self.older(params, Part::Params(method), revision)?;
+        let open = Open { call: Some(key), lane, method, revision, raw: false };
+        Ok(self.send_ask(open, &params))
+    }
+
+    pub(super) fn send_ask(&mut self, open: Open, params: &[u8]) -> AskKey {
         self.asks.last += 1;
         let ask = AskKey(self.asks.last);
+        let (lane, sent) = (open.lane, Sent::Request);
         let mut bytes = Vec::new();
-        rpc::request(&mut bytes, &Id::Number(ask.0), method.name(), &params);
-        self.asks.open.insert(ask, Open { call: key, lane, method, revision });
-        self.out.push_back(ServerOutput::Send { lane, bytes, sent: Sent::Request, error: None });
-        Ok(ask)
+        rpc::request(&mut bytes, &Id::Number(ask.0), open.method.name(), params);
+        self.asks.open.insert(ask, open);
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent, error: None });
+        ask
     }
 
     /// Gives up an ask whose answer nobody waits for, and tells the client.
@@ -79,7 +100,7 @@ impl ServerPeer {
         }
     }
 
-    pub(super) fn answered(&mut self, message: &Message) {
+    pub(super) fn answered(&mut self, message: Message) {
         let ask = match message.id() {
             Some(Id::Number(n)) => Some(AskKey(*n)),
             _ => None,
@@ -88,6 +109,11 @@ impl ServerPeer {
         else {
             return self.ignore("a response to no request".into());
         };
+        if open.raw {
+            let reply = Reply::new(message, open.revision);
+            let output = reply.map(|reply| ServerOutput::AskReplied(ask, reply));
+            return self.out.extend(output);
+        }
         let body = message.body().unwrap_or_else(|| Json::scanned(Bytes::new()));
         let result = match message.kind() {
             Kind::Error => Err(body.read().unwrap_or_else(|_| {
@@ -106,9 +132,16 @@ impl ServerPeer {
         if self.asks.open.is_empty() {
             return;
         }
-        let of_call = self.asks.open.iter().filter(|(_, open)| open.call == key);
-        let open: Vec<AskKey> = of_call.map(|(ask, _)| *ask).collect();
-        open.into_iter().for_each(|ask| self.drop_ask(ask));
+        let of_call = self.asks.open.iter().filter(|(_, open)| open.call == Some(key));
+        let open: Vec<(AskKey, bool)> = of_call.map(|(ask, open)| (*ask, open.raw)).collect();
+        for (ask, raw) in open {
+            self.drop_ask(ask);
+            if raw {
+                // Whoever asked is elsewhere and waits.
+                let error = RpcError::internal("the call has ended");
+                self.out.push_back(ServerOutput::Answered(ask, Err(error)));
+            }
+        }
     }
 
     fn cancel_ask(&mut self, ask: AskKey, open: Open) {

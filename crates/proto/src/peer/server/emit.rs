@@ -146,16 +146,23 @@ impl ServerPeer {
         method: Method,
         params: Vec<u8>,
     ) {
+        self.notify_as(lane, revision, method, params, Sent::Notification);
+    }
+
+    /// Sends a notification; `params` is a JSON object, or empty.
+    pub(super) fn notify_as(
+        &mut self,
+        lane: Lane,
+        revision: Revision,
+        method: Method,
+        params: Vec<u8>,
+        sent: Sent,
+    ) {
         // A notification that its revision has no form for is nothing to fail over.
         let Ok(params) = self.older(params.into(), Part::Params(method), revision) else { return };
         let mut bytes = Vec::new();
         rpc::notification(&mut bytes, method.name(), &params);
-        self.out.push_back(ServerOutput::Send {
-            lane,
-            bytes,
-            sent: Sent::Notification,
-            error: None,
-        });
+        self.out.push_back(ServerOutput::Send { lane, bytes, sent, error: None });
     }
 
     pub(super) fn fail(&mut self, place: Place, id: Option<&Id>, error: &RpcError) {

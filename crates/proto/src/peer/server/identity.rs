@@ -1,10 +1,11 @@
 //! What a server says of itself.
 
 use crate::revision::Revision;
-use crate::types::{Implementation, ServerCapabilities};
+use crate::types::{Implementation, ListCapability, ServerCapabilities};
 use alloc::format;
 use alloc::vec::Vec;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// Who the server is, with the parts of its answers that never change rendered.
 #[derive(Clone, Debug)]
@@ -19,7 +20,19 @@ pub struct Identity {
     pub(super) complete_bare: &'static [u8],
     /// The same of a request for input.
     pub(super) input_required: Vec<u8>,
+    /// The member that names the server in results that lack it.
+    pub(super) server_info: Vec<u8>,
     pub(super) logging: bool,
+    pub(super) changes: Announced,
+}
+
+/// Which changes the server says that it tells of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Announced {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+    pub(super) subscribe: bool,
 }
 
 impl Identity {
@@ -32,11 +45,26 @@ impl Identity {
         capabilities: &ServerCapabilities,
         instructions: Option<&str>,
     ) -> Result<Self, serde_json::Error> {
+        let capabilities_json = serde_json::value::to_raw_value(capabilities)?;
+        let info_json = serde_json::value::to_raw_value(info)?;
+        Self::of_json(&info_json, &capabilities_json, instructions)
+    }
+
+    /// Renders what another server says of itself: its name and its capabilities
+    /// as JSON objects in the newest revision's shape.
+    ///
+    /// # Errors
+    /// When the capabilities are of another shape.
+    pub fn of_json(
+        info: &RawValue,
+        capabilities: &RawValue,
+        instructions: Option<&str>,
+    ) -> Result<Self, serde_json::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Initialize<'a> {
-            capabilities: &'a ServerCapabilities,
-            server_info: &'a Implementation,
+            capabilities: &'a RawValue,
+            server_info: &'a RawValue,
             #[serde(skip_serializing_if = "Option::is_none")]
             instructions: Option<&'a str>,
         }
@@ -44,7 +72,7 @@ impl Identity {
         #[serde(rename_all = "camelCase")]
         struct Discover<'a> {
             supported_versions: Vec<&'static str>,
-            capabilities: &'a ServerCapabilities,
+            capabilities: &'a RawValue,
             #[serde(skip_serializing_if = "Option::is_none")]
             instructions: Option<&'a str>,
             ttl_ms: u64,
@@ -58,7 +86,10 @@ impl Identity {
             ttl_ms: 0,
             cache_scope: "private",
         };
-        let info_json = serde_json::to_string(info)?;
+        let info_json = info.get();
+        let read: ServerCapabilities = serde_json::from_str(capabilities.get())?;
+        let server_info =
+            format!("\"_meta\":{{\"io.modelcontextprotocol/serverInfo\":{info_json}}}");
         let typed = |kind: &str| {
             format!(
                 "\"resultType\":\"{kind}\",\
@@ -72,8 +103,34 @@ impl Identity {
             complete: typed("complete"),
             input_required: typed("input_required"),
             complete_bare: br#""resultType":"complete""#,
-            logging: capabilities.logging.is_some(),
+            server_info: server_info.into_bytes(),
+            logging: read.logging.is_some(),
+            changes: Announced::of(&read),
         })
+    }
+
+    /// What the result of a listen carries; `member` goes into its `_meta`.
+    pub(super) fn complete_listen(&self, member: &[u8]) -> Vec<u8> {
+        let mut members = self.complete.clone();
+        // `_meta` is last, and has a member.
+        members.pop();
+        members.push(b',');
+        members.extend_from_slice(member);
+        members.push(b'}');
+        members
+    }
+}
+
+impl Announced {
+    fn of(capabilities: &ServerCapabilities) -> Self {
+        let resources = capabilities.resources.as_ref();
+        let list = |list: &Option<ListCapability>| list.as_ref().is_some_and(|l| l.list_changed);
+        Self {
+            tools: list(&capabilities.tools),
+            prompts: list(&capabilities.prompts),
+            resources: resources.is_some_and(|resources| resources.list_changed),
+            subscribe: resources.is_some_and(|resources| resources.subscribe),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::batch::Place;
 use super::identity::supported;
-use super::{ServerPeer, Session, ask};
+use super::{ServerOutput, ServerPeer, Session, ask};
 use crate::method::Method;
 use crate::peer::brief;
 use crate::revision::{Part, Revision};
@@ -69,8 +69,9 @@ impl ServerPeer {
             Ok(said) => said,
             Err(error) => return Err((id, error)),
         };
-        let capabilities = ask::capabilities(message);
-        self.session = Some(Session { capabilities, revision, ready: false, log: LogLevel::Info });
+        let client = ask::Client::of(message);
+        self.session = Some(Session { client, revision, ready: false, log: LogLevel::Info });
+        self.out.push_back(ServerOutput::Opened(revision));
         let mut out = Vec::new();
         rpc::result_response_with(&mut out, &id, &said, version.as_bytes());
         self.send(place, out);
@@ -88,6 +89,7 @@ impl ServerPeer {
             return Err((id, RpcError::invalid_params("params.level is not a log level")));
         };
         session.log = level;
+        self.out.push_back(ServerOutput::LevelSet(level));
         self.reply(place, &id, b"{}");
         Ok(())
     }

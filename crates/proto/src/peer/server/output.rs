@@ -1,10 +1,11 @@
 //! What passes between the engine, its driver and the application.
 
-use super::AskKey;
-use crate::peer::Lane;
+use super::{AskKey, Identity};
+use crate::peer::{Lane, Reply};
 use crate::revision::Revision;
-use crate::rpc::{Json, Message};
-use crate::types::RpcError;
+use crate::rpc::{self, Id, Json, Message};
+use crate::types::{CallToolResult, LogLevel, RpcError, SubscriptionFilter};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -31,9 +32,50 @@ pub struct Call {
     pub message: Message,
     /// Whether progress was asked for.
     pub wants_progress: bool,
+    /// The least severe log level to send about it, if any.
+    pub log: Option<LogLevel>,
+    /// Who the client of the session is, as JSON. None for a request without a
+    /// session, which says it in its own `_meta`.
+    pub client_info: Option<Arc<str>>,
     /// What the client of the session can do, as JSON. None for a request
     /// without a session, which says it in its own `_meta`.
     pub client_capabilities: Option<Arc<str>>,
+    pub(super) identity: Arc<Identity>,
+}
+
+impl Call {
+    /// What wraps a plain result of this call.
+    pub fn envelope(&self) -> Envelope {
+        let typed = self.revision.rules().result_type.then(|| self.identity.clone());
+        Envelope { id: self.message.id().cloned(), typed }
+    }
+}
+
+/// Makes the response to one call out of its result, where that takes no look
+/// at the result's text: so it is written once, and not copied again.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    id: Option<Id>,
+    /// Whose answers carry members of their own.
+    typed: Option<Arc<Identity>>,
+}
+
+impl Envelope {
+    /// The response, if the result [is plain](CallToolResult::is_plain).
+    pub fn wrap(&self, result: &CallToolResult) -> Option<Vec<u8>> {
+        let id = self.id.as_ref().filter(|_| result.is_plain())?;
+        let members = self.typed.as_ref().map_or(&b""[..], |identity| &identity.complete);
+        let mut out = Vec::with_capacity(result.plain_len() + members.len() + 64);
+        rpc::open_result(&mut out, id);
+        out.push(b'{');
+        if !members.is_empty() {
+            out.extend_from_slice(members);
+            out.push(b',');
+        }
+        result.write_plain(&mut out);
+        out.extend_from_slice(b"}}");
+        Some(out)
+    }
 }
 
 /// What the application answers.
@@ -47,12 +89,21 @@ pub enum Outcome {
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
     },
+    /// The whole response, as [`Envelope::wrap`] of this very call made it.
+    Response(Vec<u8>),
     /// A request for input, without `resultType`: a JSON object with
     /// `inputRequests`, `requestState` or both. Only for revisions in which the
     /// server sends no requests of its own (`basic/patterns/mrtr`).
     InputRequired(Vec<u8>),
+    /// Only for `subscriptions/listen`: the call stays open, and is told what
+    /// changes. What was not asked for, or is no capability of the server, is
+    /// left out. It ends by [`super::ServerPeer::end_listens`], by an answer, or
+    /// when the client wants no more ([`ServerOutput::Cancel`]).
+    Listening(SubscriptionFilter),
     /// An error.
     Error(RpcError),
+    /// What another server answered, in whatever revision that was.
+    Forwarded(Box<Reply>),
 }
 
 /// What a message to the client is.
@@ -64,6 +115,9 @@ pub enum Sent {
     Request,
     /// A notification.
     Notification,
+    /// A notification that something has changed. It must not be lost, but one
+    /// that waits already stands for an equal one.
+    Change,
 }
 
 /// What the driver has to do.
@@ -81,12 +135,18 @@ pub enum ServerOutput {
         /// The code, of an error response.
         error: Option<i64>,
     },
+    /// A session is open. Its client can be told what changes from now on.
+    Opened(Revision),
     /// Let the application answer this.
     Call(Call),
     /// Stop working on this; its answer will not be sent.
     Cancel(CallKey),
     /// The client has answered an ask: a result in the newest shape, or its error.
     Answered(AskKey, Result<Json, RpcError>),
+    /// The client has answered what was put to it by [`super::ServerPeer::pass_ask`].
+    AskReplied(AskKey, Reply),
+    /// The client of the session wants log messages from this level on.
+    LevelSet(LogLevel),
     /// The client tells something that the engine has no use for itself, as
     /// that its roots have changed. What came before it has been handed out.
     Notification(Message),

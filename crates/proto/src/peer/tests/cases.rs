@@ -83,6 +83,6 @@ proptest! {
         let mut server = Server::in_session();
         server.peer.handle_input(Lane::Connection, bytes.clone().into());
         let mut client = Client::connected("2026-07-28");
-        client.peer.handle_input(SECOND, bytes.into());
+        client.peer.handle_input(SECOND, Lane::Connection, bytes.into());
     }
 }

@@ -63,7 +63,7 @@ impl Pair {
             let Some(bytes) = self.to_server.pop_front() else {
                 let Some(bytes) = self.to_client.pop_front() else { return };
                 self.log.push(format!("< {}", String::from_utf8_lossy(&bytes)));
-                self.client.handle_input(self.now, bytes);
+                self.client.handle_input(self.now, Lane::Connection, bytes);
                 continue;
             };
             self.log.push(format!("> {}", String::from_utf8_lossy(&bytes)));
@@ -111,6 +111,8 @@ impl Pair {
                 ServerOutput::Cancel(key) => self.cancelled.push(key),
                 ServerOutput::Answered(ask, answer) => self.answered.push((ask, answer)),
                 ServerOutput::Notification(message) => panic!("told {}", message.method_name()),
+                ServerOutput::AskReplied(..) | ServerOutput::LevelSet(_) => {}
+                ServerOutput::Opened(_) => {}
                 ServerOutput::Ignored(what) => panic!("our own client said {what}"),
             }
         }

@@ -1,7 +1,9 @@
 //! Both engines in every revision: each speaks only what its session knows.
 
 use super::*;
+use crate::method::Method;
 use crate::revision::Revision;
+use crate::rpc;
 
 fn sessions() -> impl Iterator<Item = Revision> {
     Revision::ALL.iter().copied().filter(|revision| revision.is_legacy())
@@ -185,4 +187,42 @@ fn a_batch_waits_for_its_last_answer_and_for_none_that_is_not_wanted() {
     server.say(&json!([{ "jsonrpc": "2.0", "method": "notifications/progress" }]));
     assert!(server.sent.is_empty(), "{:?}", server.sent);
     assert_eq!(server.peer.in_flight(), 0);
+}
+
+#[test]
+fn plain_results_are_alike_in_every_session() {
+    let mut plain = crate::types::CallToolResult::error("no: \"a\"\n");
+    plain.content.push(crate::types::ContentBlock::text("more"));
+    let body = Bytes::from(serde_json::to_vec(&plain).unwrap());
+    for revision in sessions() {
+        let json = rpc::Json::parse(body.clone(), Limits::default()).unwrap();
+        let part = crate::revision::Part::Result(Method::ToolsCall);
+        let (there, losses) =
+            crate::revision::translate(json, part, Revision::NEWEST, revision).unwrap();
+        assert!(losses.is_empty());
+        assert_eq!(there.as_bytes().as_ptr(), body.as_ptr(), "the same slice in {revision}");
+    }
+}
+
+#[test]
+fn an_envelope_says_what_the_engine_would() {
+    let mut plain = crate::types::CallToolResult::error("no: \"a\"\n");
+    plain.content.push(crate::types::ContentBlock::text("more"));
+    let call = |n| super::server::modern(json!(n), "tools/call", json!({ "name": "x" }));
+    let in_session = |n| {
+        json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call",
+        "params": { "name": "x" } })
+    };
+    for mut server in [Server::new(), Server::in_session()] {
+        let ask = if server.peer.session().is_some() { in_session } else { call };
+        server.say(&ask(1));
+        server.respond(server.calls[0].key, serde_json::to_value(&plain).unwrap());
+        server.say(&ask(2));
+        let response = server.calls[1].envelope().wrap(&plain).unwrap();
+        server.peer.respond(server.calls[1].key, Outcome::Response(response));
+        server.drain();
+        assert_eq!(server.answer(&json!(1))["result"], server.answer(&json!(2))["result"]);
+    }
+    plain.meta = serde_json::value::to_raw_value(&json!({})).ok();
+    assert!(!plain.is_plain());
 }

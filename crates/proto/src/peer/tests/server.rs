@@ -11,7 +11,7 @@ fn every() -> Value {
     Revision::ALL.iter().rev().map(|revision| revision.date()).collect()
 }
 
-fn modern(id: Value, method: &str, mut params: Value) -> Value {
+pub(super) fn modern(id: Value, method: &str, mut params: Value) -> Value {
     params["_meta"] = meta(NEW);
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }

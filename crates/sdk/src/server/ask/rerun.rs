@@ -2,6 +2,7 @@
 
 use super::round::{Ended, Journal, Open, Round};
 use super::seal::{StateKeys, Unsealable};
+use carrick_proto::flow;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{RawJson, RpcError};
@@ -27,7 +28,7 @@ pub(crate) struct Rerun {
 impl Rerun {
     /// Takes up a request: a first round, or a retry with its state and answers.
     pub(crate) fn begin(call: &Call, keys: &Arc<StateKeys>) -> Result<Self, RpcError> {
-        let binding = binding(call);
+        let binding = state_binding(call);
         let journal = match call.message.field(Field::RequestState) {
             None => Journal::default(),
             Some(_) => journal(call, keys, &binding)?,
@@ -100,28 +101,12 @@ fn journal(call: &Call, keys: &StateKeys, binding: &[u8]) -> Result<Journal, Rpc
 }
 
 fn input_required(open: &[Open], state: &str) -> Vec<u8> {
-    let mut body = b"{\"inputRequests\":{".to_vec();
-    for (n, ask) in open.iter().enumerate() {
-        if n > 0 {
-            body.push(b',');
-        }
-        body.extend(serde_json::Value::from(ask.key.as_str()).to_string().into_bytes());
-        body.extend_from_slice(b":{\"method\":\"");
-        body.extend_from_slice(ask.method.as_bytes());
-        body.extend_from_slice(b"\",\"params\":");
-        body.extend_from_slice(&ask.params);
-        body.push(b'}');
-    }
-    // The state is base64: nothing in it needs escaping.
-    body.extend_from_slice(b"},\"requestState\":\"");
-    body.extend_from_slice(state.as_bytes());
-    body.extend_from_slice(b"\"}");
-    body
+    flow::input_required(open.iter().map(|ask| (&*ask.key, ask.method, &*ask.params)), state)
 }
 
-/// What a state is bound to: the method, and a digest of what it is about that
+/// What the state of a request is bound to: the method, and a digest of what it is about that
 /// does not depend on how the client writes it.
-fn binding(call: &Call) -> Vec<u8> {
+pub fn state_binding(call: &Call) -> Vec<u8> {
     let canonical = |field| {
         let value: serde_json::Value =
             call.message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;

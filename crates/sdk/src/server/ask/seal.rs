@@ -30,7 +30,7 @@ struct Key {
 
 /// Why a state cannot be used. It tells an attacker nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unsealable;
+pub struct Unsealable;
 
 impl fmt::Display for Unsealable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +52,7 @@ impl StateKeys {
     }
 
     /// No keys: nothing can be sealed.
-    pub(crate) fn none() -> Self {
+    pub fn none() -> Self {
         Self { keys: Vec::new() }
     }
 
@@ -63,7 +63,10 @@ impl StateKeys {
     }
 
     /// Seals `state`, bound to `binding`, which must be the same when it is opened.
-    pub(crate) fn seal(&self, binding: &[u8], state: &[u8]) -> Result<String, Unsealable> {
+    ///
+    /// # Errors
+    /// When there is no key or no randomness.
+    pub fn seal(&self, binding: &[u8], state: &[u8]) -> Result<String, Unsealable> {
         let key = self.keys.first().ok_or(Unsealable)?;
         let mut nonce = [0u8; NONCE_LEN];
         getrandom::fill(&mut nonce).map_err(|_| Unsealable)?;
@@ -79,7 +82,10 @@ impl StateKeys {
     }
 
     /// Opens what [`StateKeys::seal`] made.
-    pub(crate) fn open(&self, binding: &[u8], text: &str) -> Result<Vec<u8>, Unsealable> {
+    ///
+    /// # Errors
+    /// When it did not, or not for this `binding`.
+    pub fn open(&self, binding: &[u8], text: &str) -> Result<Vec<u8>, Unsealable> {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| Unsealable)?;
         let Some((&[VERSION], rest)) = bytes.split_first_chunk() else { return Err(Unsealable) };
         let (tag, rest) = rest.split_first_chunk::<TAG>().ok_or(Unsealable)?;

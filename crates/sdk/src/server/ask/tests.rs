@@ -162,6 +162,9 @@ async fn a_state_is_good_for_its_own_request_only() {
         (format!(r#"{{"name":"interview",{answered},"requestState":"x{state}"}}"#), false),
         (format!(r#"{{"name":"interview",{answered},"requestState":7}}"#), false),
         (r#"{"name":"interview","inputResponses":7}"#.to_owned(), false),
+        (r#"{"name":"interview","inputResponses":{"user_name":7}}"#.to_owned(), false),
+        (r#"{"name":"interview","inputResponses":{"user_name":null}}"#.to_owned(), false),
+        (r#"{"name":"interview","inputResponses":{"user_name":{"action":"?"}}}"#.to_owned(), false),
     ] {
         let error = ask(&params).await.unwrap_err();
         assert_eq!(!error.starts_with('-'), good, "{params}: {error}");

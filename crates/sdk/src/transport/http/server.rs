@@ -6,6 +6,7 @@ mod body;
 mod conversation;
 mod endpoint;
 mod lanes;
+mod listeners;
 mod mailbox;
 mod old;
 mod post;

@@ -35,6 +35,7 @@ pub(super) async fn run(
     drop(listener);
     drain.send_replace(true);
     endpoint.sessions.end_streams();
+    endpoint.listeners.close();
     endpoint.old.end();
     let ended = async { while connections.join_next().await.is_some() {} };
     if timeout(endpoint.options.grace, ended).await.is_err() {

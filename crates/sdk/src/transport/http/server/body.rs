@@ -97,12 +97,21 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// The last event of a stream whose client is to come back for the rest: the
+    /// number to go on from, and the time to wait.
+    fn farewell(&self) -> Option<(u64, Duration)> {
+        match self {
+            Self::Lane { reader, .. } => Some((reader.position(), reader.paused()??)),
+            Self::Request(_) => None,
+        }
+    }
+
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<(u64, Outgoing)>> {
         match self {
             Self::Lane { reader, .. } => reader.poll_next(cx),
             Self::Request(conversation) => conversation.poll_next(cx).map(|said| match said {
                 Said::Message(_, message) => Some((0, message)),
-                Said::End(_) => None,
+                Said::End(_) | Said::Pause(..) => None,
             }),
         }
     }
@@ -138,18 +147,18 @@ impl Events {
 
     fn write_at_start(&mut self, number: u64, data: &[u8]) {
         let mut out = std::mem::take(&mut self.start);
-        self.encode(&mut out, number, data);
+        self.encode(&mut out, number, None, data);
         self.start = out;
     }
 
-    fn encode(&self, out: &mut Vec<u8>, number: u64, data: &[u8]) {
+    fn encode(&self, out: &mut Vec<u8>, number: u64, retry: Option<Duration>, data: &[u8]) {
         let id = match self.source {
             Source::Lane { stream, .. } => Some(EventId { stream, number }.to_string()),
             Source::Request(_) => None,
         };
         let name = (!data.is_empty()).then_some("message");
         // Neither the name nor a formatted id can be refused.
-        let written = encode_event(out, name, id.as_deref(), None, data);
+        let written = encode_event(out, name, id.as_deref(), retry, data);
         debug_assert!(written.is_ok());
     }
 
@@ -158,10 +167,15 @@ impl Events {
         while !self.ended && out.len() < FRAME {
             match self.source.poll_next(cx) {
                 Poll::Ready(Some((number, message))) => {
-                    self.encode(&mut out, number, &message.bytes);
+                    self.encode(&mut out, number, None, &message.bytes);
                     self.ended = message.is_last();
                 }
-                Poll::Ready(None) => self.ended = true,
+                Poll::Ready(None) => {
+                    if let Some((number, retry)) = self.source.farewell() {
+                        self.encode(&mut out, number, Some(retry), b"");
+                    }
+                    self.ended = true;
+                }
                 Poll::Pending => break,
             }
         }

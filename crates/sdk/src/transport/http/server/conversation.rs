@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
-use crate::drive::{caught, run};
+use crate::drive::{Work, caught, run};
 use crate::server::{Asks, Connection, Dispatch, Service};
 
 use super::mailbox::Outgoing;
-use super::signals::Signals;
+use super::signals::{Leaving, Signals};
 
 /// What the server's side of a conversation does next.
 pub(super) enum Said {
@@ -25,6 +26,9 @@ pub(super) enum Said {
     Message(Lane, Outgoing),
     /// Nothing more will come on this lane: what it waited for was cancelled.
     End(Lane),
+    /// The client may come back for the rest of this lane, after this long. Only
+    /// in sessions whose clients do.
+    Pause(Lane, Option<Duration>),
 }
 
 /// One side of one conversation: a session, or a single request.
@@ -36,8 +40,10 @@ pub(super) struct Conversation {
     peer: ServerPeer,
     signals: Arc<Signals>,
     asks: Asks,
+    leaving: Leaving,
     running: JoinSet<(CallKey, Outcome)>,
-    handles: BTreeMap<CallKey, (Lane, AbortHandle)>,
+    /// The calls that are not answered yet.
+    handles: BTreeMap<CallKey, (Lane, Work)>,
     max_calls: usize,
 }
 
@@ -49,8 +55,13 @@ impl Conversation {
         let connection = service.connect(signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (JoinSet::new(), BTreeMap::new());
-        let asks = Asks::default();
-        Self { connection, peer, signals, asks, running, handles, max_calls }
+        let (asks, leaving) = (Asks::default(), Leaving::default());
+        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
+    }
+
+    /// What reaches the engine from outside of its calls.
+    pub(super) fn signals(&self) -> &Arc<Signals> {
+        &self.signals
     }
 
     /// Takes a frame from the client.
@@ -65,7 +76,7 @@ impl Conversation {
 
     /// Whether no handler is at work.
     pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty()
+        self.handles.is_empty()
     }
 
     /// What comes next.
@@ -76,27 +87,33 @@ impl Conversation {
     /// As [`next`](Self::next). Everything a handler says comes before its answer.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Said> {
         loop {
-            if let Some(said) = self.outputs() {
+            if let Some(said) = self.outputs().or_else(|| self.pause()) {
                 return Poll::Ready(said);
             }
-            if self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
+            if self.drain(Some(cx.waker())) {
                 continue;
             }
             match self.running.poll_join_next(cx) {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
-                    self.signals.drain(&mut self.peer, &mut self.asks, None);
+                    self.drain(None);
                     self.peer.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
                 Poll::Ready(None) | Poll::Pending => {
-                    if !self.signals.drain(&mut self.peer, &mut self.asks, Some(cx.waker())) {
+                    if !self.drain(Some(cx.waker())) {
                         return Poll::Pending;
                     }
                 }
             }
         }
+    }
+
+    /// Hands what handlers and others say to the engine; whether there was any.
+    fn drain(&mut self, waker: Option<&Waker>) -> bool {
+        let Self { signals, peer, asks, leaving, handles, .. } = self;
+        signals.drain(peer, asks, leaving, waker, |key| drop(handles.remove(&key)))
     }
 
     /// Does what the engine wants until there is something to say.
@@ -108,10 +125,13 @@ impl Conversation {
                     return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
+                ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
+                ServerOutput::LevelSet(level) => self.connection.level_set(level),
+                ServerOutput::Opened(revision) => self.connection.opened(revision),
                 ServerOutput::Call(call) => self.start(call),
                 ServerOutput::Cancel(key) => {
-                    if let Some((lane, handle)) = self.handles.remove(&key) {
-                        handle.abort();
+                    self.connection.cancelled(key);
+                    if let Some((lane, _)) = self.handles.remove(&key) {
                         // Others of its batch may still be at work.
                         if !self.handles.values().any(|(other, _)| *other == lane) {
                             return Some(Said::End(lane));
@@ -126,20 +146,35 @@ impl Conversation {
         None
     }
 
+    /// The next stream to close before its answer.
+    fn pause(&mut self) -> Option<Said> {
+        let may = self.session().is_some_and(|revision| revision.rules().early_close);
+        while let Some((key, retry)) = self.leaving.pop_front() {
+            // A call that has ended meanwhile needs no other stream.
+            if let Some((lane, _)) = self.handles.get(&key).filter(|_| may) {
+                return Some(Said::Pause(*lane, retry));
+            }
+        }
+        None
+    }
+
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
-        if self.running.len() >= self.max_calls {
+        if self.handles.len() >= self.max_calls {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));
         }
         match run(&mut *self.connection, call) {
             Dispatch::Ready(outcome) => {
-                self.signals.drain(&mut self.peer, &mut self.asks, None);
+                self.drain(None);
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {
                 let handle = self.running.spawn(async move { (key, caught(handler).await) });
-                self.handles.insert(key, (lane, handle));
+                self.handles.insert(key, (lane, Work::Task(handle)));
+            }
+            Dispatch::Later(work) => {
+                self.handles.insert(key, (lane, Work::Elsewhere(work)));
             }
         }
     }

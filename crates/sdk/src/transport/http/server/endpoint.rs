@@ -15,6 +15,7 @@ use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{Session, Sessions};
@@ -24,6 +25,7 @@ pub(super) struct Endpoint {
     pub(super) service: Arc<dyn Service>,
     pub(super) options: HttpServerOptions,
     pub(super) sessions: Sessions,
+    pub(super) listeners: Listeners,
     /// Sessions of HTTP+SSE.
     pub(super) old: Streams,
     access: AccessRules,
@@ -38,8 +40,9 @@ impl Endpoint {
         options: HttpServerOptions,
     ) -> Self {
         let sessions = Sessions::new(&options);
-        let (old, reported) = (Streams::default(), AtomicBool::new(false));
-        Self { service, options, sessions, old, access, reported }
+        let (listeners, old) = (Listeners::default(), Streams::default());
+        let reported = AtomicBool::new(false);
+        Self { service, options, sessions, listeners, old, access, reported }
     }
 
     pub(super) async fn answer(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use carrick_proto::peer::{Lane, Sent};
 
@@ -65,7 +66,7 @@ impl Lanes {
         };
         let last = message.is_last();
         // What is asked must be answered, so only notifications may be lost.
-        let droppable = message.sent == Sent::Notification;
+        let droppable = matches!(message.sent, Sent::Notification | Sent::Change);
         mailbox.push(message, droppable);
         if last {
             self.trim();
@@ -77,6 +78,13 @@ impl Lanes {
         if let Some(mailbox) = self.of(lane) {
             mailbox.end();
             self.trim();
+        }
+    }
+
+    /// Closes a stream's connection; the rest waits for its client to come back.
+    pub(super) fn pause(&self, lane: Lane, retry: Option<Duration>) {
+        if let Some(mailbox) = self.of(lane) {
+            mailbox.pause(retry);
         }
     }
 

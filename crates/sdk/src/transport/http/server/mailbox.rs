@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -51,8 +52,14 @@ struct State {
     ended: bool,
     /// Which of the readers so far may read.
     reader: u64,
+    /// Which reader was told to come back, and after how long.
+    paused: Option<(u64, Option<Duration>)>,
     waker: Option<Waker>,
 }
+
+/// Room for changes beyond the bound of the rest: more than a session can
+/// subscribe to at a time, so that none of them is ever lost.
+const CHANGES: usize = 4 << 20;
 
 /// The numbers asked for are not kept any more.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,20 +78,26 @@ impl Mailbox {
             dropped: 0,
             ended: false,
             reader: 0,
+            paused: None,
             waker: None,
         };
         Arc::new(Self { state: Mutex::new(state), max_bytes })
     }
 
     /// Adds a message. One that the client can do without (`expendable`) is
-    /// dropped, and counted, while the client reads too slowly.
+    /// dropped, and counted, while the client reads too slowly. A change that
+    /// waits already is not added again.
     pub(super) fn push(&self, message: Outgoing, expendable: bool) {
         let mut state = self.lock();
         let len = message.bytes.len();
-        if state.ended {
+        if state.ended || (message.sent == Sent::Change && state.waits(&message)) {
             return;
         }
-        if expendable && state.unread_bytes + len > self.max_bytes {
+        let room = match message.sent {
+            Sent::Change => self.max_bytes + CHANGES,
+            _ => self.max_bytes,
+        };
+        if expendable && state.unread_bytes + len > room {
             state.dropped += 1;
             tracing::warn!(
                 count = state.dropped,
@@ -106,6 +119,15 @@ impl Mailbox {
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
+        state.wake();
+    }
+
+    /// Ends what the present reader sees, when there is one; the next goes on
+    /// from there.
+    pub(super) fn pause(&self, retry: Option<Duration>) {
+        let mut state = self.lock();
+        state.paused = Some((state.reader, retry));
+        state.reader += 1;
         state.wake();
     }
 
@@ -148,6 +170,12 @@ impl State {
         self.first + self.kept.len() as u64 - self.next
     }
 
+    /// Whether an equal message has not been read yet.
+    fn waits(&self, message: &Outgoing) -> bool {
+        let read = usize::try_from(self.next - self.first).unwrap_or(usize::MAX);
+        self.kept.iter().skip(read).any(|unread| unread.bytes == message.bytes)
+    }
+
     fn forget_first(&mut self) {
         if let Some(message) = self.kept.pop_front() {
             self.first += 1;
@@ -175,8 +203,14 @@ impl Reader {
         self.mailbox.lock().next - 1
     }
 
-    /// The next message and its number; `None` at the end of the lane, or when
-    /// another reader has taken over.
+    /// Whether it was told to come back later, and after how long.
+    pub(super) fn paused(&self) -> Option<Option<Duration>> {
+        let paused = self.mailbox.lock().paused;
+        paused.filter(|(turn, _)| *turn == self.turn).map(|(_, retry)| retry)
+    }
+
+    /// The next message and its number; `None` at the end of the lane, when it
+    /// was paused, or when another reader has taken over.
     pub(super) async fn next(&mut self) -> Option<(u64, Outgoing)> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -309,6 +343,23 @@ mod tests {
         assert_eq!(mailbox.len(), 4);
         assert_eq!(mailbox.read(Some(0)).unwrap_err(), Gone);
         assert!(mailbox.read(Some(1)).is_ok());
+    }
+
+    #[test]
+    fn a_change_that_waits_stands_for_equal_ones() {
+        let change = |text| Outgoing { sent: Sent::Change, ..message(text) };
+        let mailbox = Mailbox::new(4);
+        let mut reader = mailbox.read(None).unwrap();
+        for _ in 0..1000 {
+            mailbox.push(change("tools"), true);
+            mailbox.push(change("prompts"), true);
+        }
+        assert_eq!(mailbox.len(), "toolsprompts".len());
+        assert_eq!(now(&mut reader), Some((1, "tools".into())));
+        // This one happened after the other was read.
+        mailbox.push(change("tools"), true);
+        assert_eq!(now(&mut reader), Some((2, "prompts".into())));
+        assert_eq!(now(&mut reader), Some((3, "tools".into())));
     }
 
     #[test]

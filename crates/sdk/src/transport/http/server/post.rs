@@ -154,6 +154,9 @@ impl Endpoint {
         let limits = self.options.limits;
         let mut conversation =
             Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
+        if message.method() == Method::SubscriptionsListen {
+            self.listeners.add(conversation.signals());
+        }
         conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
         if let Some(Said::Message(_, message)) = &first
@@ -253,7 +256,7 @@ impl Endpoint {
                 session.lanes.forget(stream);
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }
-            Some(None) => return Err(ended()),
+            Some(None) if reader.paused().is_none() => return Err(ended()),
             _ => {}
         }
         let source = Source::Lane { stream, reader, session: session.in_use() };

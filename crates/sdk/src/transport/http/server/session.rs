@@ -81,6 +81,7 @@ impl Session {
                     match said {
                         Said::Message(lane, message) => self.lanes.deliver(lane, message),
                         Said::End(lane) => self.lanes.end(lane),
+                        Said::Pause(lane, retry) => self.lanes.pause(lane, retry),
                     }
                 }
                 Some((lane, frame)) = inbox.recv() => {

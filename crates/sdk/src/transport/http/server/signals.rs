@@ -3,16 +3,24 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use carrick_proto::peer::{CallKey, ServerPeer};
+use carrick_proto::method::Method;
+use carrick_proto::peer::{CallKey, Changed, Changes, Outcome, ServerPeer};
+use carrick_proto::revision::Revision;
+use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
 
-use crate::server::{Asks, Outbox, Question};
+use crate::server::{Asks, Outbox, PassedAsk, Question};
 
 /// Most log messages that wait; more are dropped and counted.
 const MAX_LOGS: usize = 256;
+
+/// Calls whose streams are to be closed before the answer, and when their clients
+/// should come back.
+pub(super) type Leaving = VecDeque<(CallKey, Option<Duration>)>;
 
 /// A queue that handlers write to from wherever they run.
 #[derive(Debug, Default)]
@@ -22,7 +30,10 @@ pub(super) struct Signals {
 
 #[derive(Debug, Default)]
 struct State {
-    queue: VecDeque<(CallKey, Signal)>,
+    queue: VecDeque<(Option<CallKey>, Signal)>,
+    changes: Changes,
+    /// The server is about to go.
+    closing: bool,
     logs: usize,
     dropped: u64,
     waker: Option<Waker>,
@@ -33,18 +44,26 @@ enum Signal {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     Log { level: LogLevel, logger: Option<String>, data: Vec<u8> },
     Ask(Question),
+    CloseStream(Option<Duration>),
+    Answer(Outcome),
+    Notice { message: Box<Message>, from: Revision },
+    PassAsk(Box<PassedAsk>),
+    SweepAsks,
 }
 
 impl Signals {
-    /// Hands what waits to the engine. With a waker, the next signal wakes it.
-    /// Returns whether there was something.
+    /// Hands what waits to the engine. With a waker, the next signal wakes it;
+    /// `answered` hears of the calls that this ends. Returns whether there was
+    /// something.
     pub(super) fn drain(
         &self,
         peer: &mut ServerPeer,
         asks: &mut Asks,
+        leaving: &mut Leaving,
         waker: Option<&Waker>,
+        mut answered: impl FnMut(CallKey),
     ) -> bool {
-        let queue = {
+        let (queue, changes, closing) = {
             let mut state = self.lock();
             if let Some(waker) = waker {
                 state.waker = Some(waker.clone());
@@ -54,21 +73,45 @@ impl Signals {
                 state.dropped = 0;
             }
             state.logs = 0;
-            std::mem::take(&mut state.queue)
+            let queue = std::mem::take(&mut state.queue);
+            (queue, std::mem::take(&mut state.changes), std::mem::take(&mut state.closing))
         };
-        let some = !queue.is_empty();
+        let some = !queue.is_empty() || !changes.is_empty() || closing;
         for (key, signal) in queue {
-            match signal {
-                Signal::Progress { done, total, message } => {
+            match (key, signal) {
+                (Some(key), Signal::Progress { done, total, message }) => {
                     peer.progress(key, done, total, message.as_deref());
                 }
-                Signal::Log { level, logger, data } => {
+                (Some(key), Signal::Log { level, logger, data }) => {
                     peer.log(key, level, logger.as_deref(), &data);
                 }
-                Signal::Ask(question) => asks.ask(peer, key, question),
+                (Some(key), Signal::Ask(question)) => asks.ask(peer, key, question),
+                (Some(key), Signal::CloseStream(retry)) => leaving.push_back((key, retry)),
+                (Some(key), Signal::Answer(outcome)) => {
+                    answered(key);
+                    peer.respond(key, outcome);
+                }
+                (to, Signal::Notice { message, from }) => peer.pass_notice(to, &message, from),
+                (_, Signal::PassAsk(ask)) => asks.pass(peer, *ask),
+                (_, Signal::SweepAsks) => asks.sweep(peer),
+                // All others are about a call.
+                (None, _) => {}
             }
         }
+        if !changes.is_empty() {
+            peer.tell(changes);
+        }
+        if closing {
+            peer.end_listens();
+        }
         some
+    }
+
+    /// Ends what only waits for changes, in good order.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closing = true;
+        state.wake();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -77,10 +120,23 @@ impl Signals {
 }
 
 impl State {
-    fn push(&mut self, key: CallKey, signal: Signal) {
+    fn push(&mut self, key: Option<CallKey>, signal: Signal) {
         self.queue.push_back((key, signal));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
+        }
+    }
+
+    /// Puts a signal in the place of one that it makes old.
+    fn renew(&mut self, key: Option<CallKey>, signal: Signal, is_old: impl Fn(&Signal) -> bool) {
+        let old = self.queue.iter_mut().rev().find(|(of, old)| *of == key && is_old(old));
+        match old {
+            Some((_, old)) => *old = signal,
+            None => self.push(key, signal),
         }
     }
 }
@@ -90,13 +146,8 @@ impl Outbox for Signals {
     fn progress(&self, key: CallKey, done: f64, total: Option<f64>, message: Option<String>) {
         let mut state = self.lock();
         let signal = Signal::Progress { done, total, message };
-        let waiting = |(of, old): &&mut (CallKey, Signal)| {
-            *of == key && matches!(old, Signal::Progress { .. })
-        };
-        match state.queue.iter_mut().rev().find(waiting) {
-            Some((_, old)) => *old = signal,
-            None => state.push(key, signal),
-        }
+        let is_progress = |old: &Signal| matches!(old, Signal::Progress { .. });
+        state.renew(Some(key), signal, is_progress);
     }
 
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
@@ -106,12 +157,50 @@ impl Outbox for Signals {
             return;
         }
         state.logs += 1;
-        state.push(key, Signal::Log { level, logger, data });
+        state.push(Some(key), Signal::Log { level, logger, data });
+    }
+
+    fn close_stream(&self, key: CallKey, retry: Option<Duration>) {
+        self.lock().push(Some(key), Signal::CloseStream(retry));
     }
 
     fn ask(&self, key: CallKey, question: Question) -> BoxFuture<'_, ()> {
         // Each call waits for its answers, so these are few.
-        self.lock().push(key, Signal::Ask(question));
+        self.lock().push(Some(key), Signal::Ask(question));
         Box::pin(std::future::ready(()))
+    }
+
+    fn changed(&self, changed: Changed) {
+        let mut state = self.lock();
+        state.changes.add(changed);
+        state.wake();
+    }
+
+    fn answer(&self, key: CallKey, outcome: Outcome) {
+        self.lock().push(Some(key), Signal::Answer(outcome));
+    }
+
+    fn pass_notice(&self, to: Option<CallKey>, message: Message, from: Revision) {
+        let mut state = self.lock();
+        let is_progress = message.method() == Method::Progress;
+        let signal = Signal::Notice { message: Box::new(message), from };
+        if is_progress {
+            let is_old = |old: &Signal| matches!(old, Signal::Notice { message, .. } if message.method() == Method::Progress);
+            return state.renew(to, signal, is_old);
+        }
+        if state.logs >= MAX_LOGS {
+            state.dropped += 1;
+            return;
+        }
+        state.logs += 1;
+        state.push(to, signal);
+    }
+
+    fn pass_ask(&self, ask: PassedAsk) {
+        self.lock().push(None, Signal::PassAsk(Box::new(ask)));
+    }
+
+    fn sweep_asks(&self) {
+        self.lock().push(None, Signal::SweepAsks);
     }
 }

@@ -1,12 +1,15 @@
-//! A server over HTTP, started for one check.
+//! A server, started for one check.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::Duration;
 
-use super::LIMIT;
 use crate::{Result, process};
+
+/// How long a server may take until it listens. Generous: a busy machine starts Node slowly.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A running server. It ends, with all it started, when this is dropped.
 pub(crate) struct Served(Child);

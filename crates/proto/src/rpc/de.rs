@@ -1,0 +1,447 @@
+//! Reading scanned JSON as a type.
+//!
+//! The text has been checked once already, and where it is large it is mostly
+//! strings; so containers and strings are read here, strings with all their
+//! memory at once. What is rare or subtle (numbers, enums, escapes of code
+//! points) is left to `serde_json`, on the slice of that value.
+
+use super::json::{Cursor, JsonError, plain_len};
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use serde::de::{self, DeserializeSeed, Error as _, IntoDeserializer, Visitor};
+use serde_json::Error;
+
+/// The name by which `serde_json` recognises its raw values.
+const RAW_VALUE: &str = "$serde_json::private::RawValue";
+
+/// Reads text that a scan has passed as one value.
+pub(super) fn read<'de, T: de::Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error> {
+    T::deserialize(&mut Reader { text, cursor: Cursor::scanned(text) })
+}
+
+struct Reader<'de> {
+    text: &'de [u8],
+    cursor: Cursor<'de>,
+}
+
+impl<'de> Reader<'de> {
+    /// The text of the next value, which is left behind.
+    fn slice(&mut self) -> Result<&'de [u8], Error> {
+        let span = self.cursor.value().map_err(broken)?;
+        Ok(&self.text[span.range()])
+    }
+
+    /// The next value, a string.
+    fn string(&mut self) -> Result<Cow<'de, str>, Error> {
+        let start = self.cursor.at() + 1;
+        let rest = &self.text[start..];
+        let plain = plain_len(rest);
+        let (len, text) = if rest.get(plain) == Some(&b'"') {
+            let text = core::str::from_utf8(&rest[..plain]).map_err(Error::custom)?;
+            (plain, Cow::Borrowed(text))
+        } else {
+            let len = quoted_len(rest).ok_or_else(|| Error::custom("a string without an end"))?;
+            (len, Cow::Owned(unescape(&self.text[start - 1..start + len + 1], plain)?))
+        };
+        self.cursor.skip_to(start + len + 1);
+        Ok(text)
+    }
+
+    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        match self.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    fn visit_seq<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        let more = self.cursor.open(b'[', b']').map_err(broken)?;
+        let mut items = Items { reader: self, more, close: b']' };
+        let value = visitor.visit_seq(&mut items)?;
+        items.end("elements").map(|()| value)
+    }
+
+    fn visit_map<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Error> {
+        let more = self.cursor.open(b'{', b'}').map_err(broken)?;
+        let mut items = Items { reader: self, more, close: b'}' };
+        let value = visitor.visit_map(&mut items)?;
+        items.end("members").map(|()| value)
+    }
+}
+
+fn broken(error: JsonError) -> Error {
+    Error::custom(error)
+}
+
+/// How long a string is that begins here, after its opening quote.
+fn quoted_len(text: &[u8]) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let end = from + memchr::memchr(b'"', &text[from..])?;
+        let escapes = text[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if escapes % 2 == 0 {
+            return Some(end);
+        }
+        from = end + 1;
+    }
+}
+
+/// A quoted string with its escapes resolved; the first is after `plain` bytes.
+fn unescape(quoted: &[u8], plain: usize) -> Result<String, Error> {
+    let mut out = Vec::with_capacity(quoted.len());
+    let (head, mut rest) = quoted[1..quoted.len() - 1].split_at(plain);
+    out.extend_from_slice(head);
+    while let [b'\\', escape, after @ ..] = rest {
+        out.push(match escape {
+            b'"' | b'\\' | b'/' => *escape,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            _ => return serde_json::from_slice(quoted),
+        });
+        let (head, tail) = after.split_at(plain_len(after));
+        out.extend_from_slice(head);
+        rest = tail;
+    }
+    String::from_utf8(out).map_err(Error::custom)
+}
+
+/// Leaves the next value to `serde_json`.
+macro_rules! left_to_serde_json {
+    ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
+        fn $method<V: Visitor<'de>>(
+            self,
+            $($argument: $type,)*
+            visitor: V,
+        ) -> Result<V::Value, Error> {
+            serde_json::Deserializer::from_slice(self.slice()?).$method($($argument,)* visitor)
+        }
+    )*};
+}
+
+impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
+    type Error = Error;
+
+    left_to_serde_json! {
+        deserialize_bool() deserialize_char() deserialize_bytes() deserialize_byte_buf()
+        deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64() deserialize_i128()
+        deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_f32() deserialize_f64() deserialize_unit()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.cursor.peek() {
+            Some(b'{') => self.visit_map(visitor),
+            Some(b'[') => self.visit_seq(visitor),
+            Some(b'"') => self.visit_string(visitor),
+            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.cursor.peek() {
+            Some(b'"') => self.visit_string(visitor),
+            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_str(visitor),
+        }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        if self.cursor.peek() == Some(b'n') {
+            self.slice()?;
+            return visitor.visit_none();
+        }
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        if name == RAW_VALUE {
+            let mut theirs = serde_json::Deserializer::from_slice(self.slice()?);
+            return theirs.deserialize_newtype_struct(name, visitor);
+        }
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.cursor.peek() {
+            Some(b'[') => self.visit_seq(visitor),
+            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_seq(visitor),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.cursor.peek() {
+            Some(b'{') => self.visit_map(visitor),
+            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.cursor.peek() {
+            Some(b'{') => self.visit_map(visitor),
+            _ => serde_json::Deserializer::from_slice(self.slice()?)
+                .deserialize_struct(name, fields, visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.slice()?;
+        visitor.visit_unit()
+    }
+}
+
+/// The elements of an array, or the members of an object.
+struct Items<'a, 'de> {
+    reader: &'a mut Reader<'de>,
+    more: bool,
+    close: u8,
+}
+
+impl Items<'_, '_> {
+    fn next(&mut self) -> Result<(), Error> {
+        self.more = self.reader.cursor.more(self.close).map_err(broken)?;
+        Ok(())
+    }
+
+    /// Nothing may be left when the visitor is done.
+    fn end(&self, what: &str) -> Result<(), Error> {
+        if self.more {
+            Err(Error::custom(format_args!("more {what} than expected")))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl<'de> de::SeqAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Error> {
+        if !self.more {
+            return Ok(None);
+        }
+        let value = seed.deserialize(&mut *self.reader)?;
+        self.next()?;
+        Ok(Some(value))
+    }
+}
+
+impl<'de> de::MapAccess<'de> for &mut Items<'_, 'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        if !self.more {
+            return Ok(None);
+        }
+        self.reader.cursor.peek();
+        let name = self.reader.string()?;
+        self.reader.cursor.take(b':').map_err(broken)?;
+        seed.deserialize(Name(name)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let value = seed.deserialize(&mut *self.reader)?;
+        self.next()?;
+        Ok(value)
+    }
+}
+
+/// A member's name, which may stand for a number.
+struct Name<'de>(Cow<'de, str>);
+
+macro_rules! names_of_numbers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            serde_json::from_str::<serde_json::Number>(&self.0)?.$method(visitor)
+        }
+    )*};
+}
+
+impl<'de> de::Deserializer<'de> for Name<'de> {
+    type Error = Error;
+
+    names_of_numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128
+        deserialize_f32 deserialize_f64
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.0 {
+            Cow::Borrowed(name) => visitor.visit_borrowed_str(name),
+            Cow::Owned(name) => visitor.visit_string(name),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        let text = self.0.to_string();
+        IntoDeserializer::<Error>::into_deserializer(text).deserialize_enum(name, variants, visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use alloc::format;
+    use alloc::vec;
+    use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::{Value, value::RawValue};
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    enum Choice {
+        #[serde(rename = "a b")]
+        Unit,
+        Of(u8),
+        With {
+            x: String,
+        },
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Newtype(String);
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "compared by what `Debug` shows")]
+    struct All {
+        text: String,
+        number: f64,
+        big: u128,
+        flag: bool,
+        unit: (),
+        letter: char,
+        list: Vec<Option<i8>>,
+        pair: (u8, Newtype),
+        choices: Vec<Choice>,
+        raw: alloc::boxed::Box<RawValue>,
+        counts: BTreeMap<u32, String>,
+        by_choice: BTreeMap<String, Value>,
+        #[serde(default)]
+        absent: Option<String>,
+    }
+
+    const ALL: &str = r#" { "text" : "a\n\"b\" é \u00e9 \ud83d\ude00" , "number":1e2,"big":7,
+        "extra":{"deep":[1,[2,{"x":"\\"}]]},"flag":true,"unit":null,"letter":"\t",
+        "list":[1,null,-3],"pair":[1,"two"],
+        "choices":["a b",{"Of":3},{"With":{"x":"\/"}}],"raw": [ 1.10, "\u0041" ] ,
+        "counts":{"1":"one"},"by_choice":{"k\n":{"v":[0.5,"s"]}} } "#;
+
+    #[test]
+    fn it_reads_what_serde_json_reads() {
+        let ours: All = read(ALL.as_bytes()).unwrap();
+        let theirs: All = serde_json::from_str(ALL).unwrap();
+        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+        assert_eq!(ours.raw.get(), r#"[ 1.10, "\u0041" ]"#);
+    }
+
+    #[test]
+    fn it_refuses_what_serde_json_refuses() {
+        let cases = vec![
+            (read::<String>(b"1").err(), "invalid type: integer `1`, expected a string"),
+            (read::<(u8, u8)>(b"[1,2,3]").err(), "more elements than expected"),
+            (read::<(u8, u8)>(b"[1]").err(), "invalid length 1, expected a tuple of size 2"),
+            (read::<Newtype>(b"{}").err(), "invalid type: map, expected a string"),
+            (read::<BTreeMap<u8, u8>>(br#"{"x":1}"#).err(), "expected value"),
+            (read::<String>(br#""\ud800""#).err(), "unexpected end of hex escape"),
+            (read::<u8>(b"256").err(), "invalid value: integer `256`, expected u8"),
+            (read::<All>(br#"{"text":"","text":""}"#).err(), "duplicate field `text`"),
+            (read::<Vec<u8>>(br#"{"a":1}"#).err(), "invalid type: map, expected a sequence"),
+        ];
+        for (error, said) in cases {
+            let error = error.map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(said), "{error:?} says nothing of {said:?}");
+        }
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+            "[\"\\\\/\u{8}\u{c}\n\r\t\u{1}é]*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(".*", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_comes_back(value in any_json(), pretty in any::<bool>()) {
+            let text = if pretty {
+                serde_json::to_vec_pretty(&value)
+            } else {
+                serde_json::to_vec(&value)
+            };
+            prop_assert_eq!(read::<Value>(&text.unwrap()).unwrap(), value);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Lines that wait to be written.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+/// Messages of at least this size are not copied into a buffer with others.
+const LARGE: usize = 4 << 10;
+
+/// Memory that an empty queue keeps for the next message. One very large
+/// message must not hold its memory for good.
+const KEEP: usize = 64 << 10;
+
+/// Pieces that are written in one go.
+pub(super) const AT_ONCE: usize = 16;
+
+/// Lines in their order, in as few pieces as that takes without copying what
+/// is large.
+#[derive(Default)]
+pub(super) struct Queue {
+    pieces: VecDeque<Vec<u8>>,
+    /// What is written of the first piece.
+    written: usize,
+    /// In all pieces, without what is written.
+    len: usize,
+}
+
+impl Queue {
+    /// Bytes that are not yet written.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Memory in use.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.pieces.iter().map(Vec::capacity).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds a message as a line. JSON may have line ends between its parts; a
+    /// line may not.
+    pub(super) fn push_line(&mut self, mut message: Vec<u8>) {
+        let mut from = 0;
+        while let Some(at) = memchr::memchr(b'\n', &message[from..]) {
+            from += at + 1;
+            message[from - 1] = b' ';
+        }
+        self.len += message.len() + 1;
+        let has_room = |piece: &&mut Vec<u8>| piece.len() + message.len() < KEEP;
+        if message.len() < LARGE
+            && let Some(last) = self.pieces.back_mut().filter(has_room)
+        {
+            last.extend_from_slice(&message);
+            return last.push(b'\n');
+        }
+        message.push(b'\n');
+        self.pieces.push_back(message);
+    }
+
+    /// What to write next.
+    pub(super) fn slices<'a, 'b>(
+        &'a self,
+        slices: &'b mut [IoSlice<'a>; AT_ONCE],
+    ) -> &'b [IoSlice<'a>] {
+        let mut count = 0;
+        let mut skip = self.written;
+        for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
+            *slice = IoSlice::new(&piece[skip..]);
+            skip = 0;
+            count += 1;
+        }
+        &slices[..count]
+    }
+
+    /// Takes out what has been written.
+    pub(super) fn written(&mut self, bytes: usize) {
+        self.len -= bytes;
+        self.written += bytes;
+        loop {
+            let only = self.pieces.len() == 1;
+            let Some(first) = self.pieces.front_mut() else { return };
+            if self.written < first.len() {
+                return;
+            }
+            self.written -= first.len();
+            if only && first.capacity() <= KEEP {
+                // The last one stays, as a buffer for what comes next.
+                return first.clear();
+            }
+            self.pieces.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes at most `step` bytes a time until the queue is empty.
+    fn drain(queue: &mut Queue, step: usize) -> Vec<u8> {
+        let mut out = Vec::new();
+        while !queue.is_empty() {
+            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            let mut left = step;
+            for slice in queue.slices(&mut slices) {
+                let part = &slice[..slice.len().min(left)];
+                out.extend_from_slice(part);
+                left -= part.len();
+            }
+            queue.written(step - left);
+        }
+        out
+    }
+
+    #[test]
+    fn lines_come_out_as_they_went_in_however_they_are_cut() {
+        let sizes = [0, 1, 30, LARGE - 1, LARGE, 5, 5, KEEP + 7, 9, LARGE * 3, 2];
+        let lines: Vec<Vec<u8>> =
+            sizes.iter().enumerate().map(|(n, size)| vec![b'a' + n as u8; *size]).collect();
+        let whole: Vec<u8> = lines.iter().flat_map(|line| [line, &b"\n"[..]].concat()).collect();
+        for step in [1, 3, 100, LARGE, KEEP * 8] {
+            let mut queue = Queue::default();
+            for _ in 0..2 {
+                lines.iter().for_each(|line| queue.push_line(line.clone()));
+                assert_eq!(queue.len(), whole.len());
+                assert!(drain(&mut queue, step) == whole, "in steps of {step}");
+                assert_eq!(queue.len(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn small_lines_share_a_piece_and_a_large_one_keeps_no_memory() {
+        let mut queue = Queue::default();
+        (0..100).for_each(|_| queue.push_line(vec![b'x'; 100]));
+        assert_eq!(queue.pieces.len(), 1);
+        drain(&mut queue, usize::MAX);
+        queue.push_line(vec![b'x'; KEEP * 4]);
+        drain(&mut queue, usize::MAX);
+        assert!(queue.capacity() <= KEEP);
+    }
+}

@@ -1,0 +1,22 @@
+//! The server that the official conformance suite tests: what its scenarios expect to find.
+//!
+//! Names and texts are the suite's. Everything is written with the public functions of the SDK,
+//! as anybody would write a server.
+
+mod asks;
+mod content;
+mod resources;
+mod rounds;
+
+use carrick::Server;
+
+/// The server under test.
+pub fn server() -> Server {
+    Server::builder("conformance", "1.0.0")
+        .instructions("A server for conformance tests.")
+        .tools(content::all())
+        .tools(asks::all())
+        .tools(rounds::all())
+        .resources(resources::Fixed)
+        .build()
+}
