@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Call(Call),
     /// Read a resource, or list those of a server
     Read(Read),
+    /// Offer a configured server to clients of any protocol revision
+    Serve(Serve),
     /// Run a built-in server, on stdin and stdout or over HTTP
     Server(ServerArgs),
     /// Show what the project's config would run, and approve it
@@ -167,6 +169,21 @@ pub(crate) struct Read {
     pub(crate) server: String,
     /// The resource's address; when left out, those that there are are listed
     pub(crate) uri: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Serve Streamable HTTP at this address, as 127.0.0.1:8000, under /mcp
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "stdio")]
+    pub(crate) http: Option<String>,
+
+    /// Serve one client on stdin and stdout (what happens without --http)
+    #[arg(long)]
+    pub(crate) stdio: bool,
+
+    /// Which server; needed when more than one is configured
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Option<String>,
 }
 
 #[derive(Debug, Args)]

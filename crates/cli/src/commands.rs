@@ -5,6 +5,7 @@ mod call;
 mod doctor;
 mod read;
 mod route;
+mod serve;
 mod server;
 mod servers;
 mod tools;
@@ -24,6 +25,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Tools(tools) => tools::run(&arguments, tools).await,
         Command::Call(call) => call::run(&arguments, call).await,
         Command::Read(read) => read::run(&arguments, read).await,
+        Command::Serve(serve) => serve::run(&arguments, serve).await,
         Command::Server(server) => server::run(server).await,
         Command::Trust(trust) => match &trust.tools {
             Some(server) => trust_tools::run(&arguments, trust, server).await,

@@ -12,6 +12,7 @@ mod offers;
 mod tests;
 
 pub use catalog::{Catalog, ServerTools};
+pub use connect::Opener;
 pub use eras::Eras;
 pub use error::{ServerError, ServerErrorKind};
 pub use held::{HeldTool, Hold, SharedPins};
@@ -132,6 +133,15 @@ impl Registry {
     /// What the config says of a server.
     pub fn configured(&self, name: &str) -> Option<&Configured> {
         self.links.get(name).map(|link| link.configured())
+    }
+
+    /// What opens connections to one server, for others than this registry. It
+    /// holds no tools back.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub fn opener(&self, name: &str) -> Result<Opener, ServerError> {
+        Ok(Opener::new(self.link(name)?.clone()))
     }
 
     /// Connects to one server, or takes the connection there is.

@@ -1,11 +1,11 @@
 //! The parameters of a tool function.
 
-use crate::tool::docs;
+use crate::item::docs;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::{
-    Attribute, Error, Expr, FnArg, GenericArgument, Ident, Meta, Pat, PathArguments, Result,
-    Signature, Type,
+    Attribute, Error, Expr, FnArg, GenericArgument, Ident, LitStr, Meta, Pat, PathArguments,
+    Result, Signature, Type,
 };
 
 pub(crate) struct Params {
@@ -23,9 +23,11 @@ pub(crate) struct Plain {
     ty: Type,
     description: Option<String>,
     default: Option<Default>,
+    /// The HTTP header that mirrors it.
+    header: Option<LitStr>,
 }
 
-enum Default {
+pub(crate) enum Default {
     OfType,
     Value(Expr),
 }
@@ -44,10 +46,14 @@ impl Params {
             };
             let description = docs(&param.attrs);
             let default = take_default(&mut param.attrs)?;
+            let header = take_header(&mut param.attrs)?;
             param.attrs.retain(|a| !a.path().is_ident("doc"));
             if is_extractor(&param.ty) {
                 if default.is_some() {
                     return Err(Error::new_spanned(param, "an extractor has no default"));
+                }
+                if header.is_some() {
+                    return Err(Error::new_spanned(param, "an extractor has no header"));
                 }
                 list.push(Param::Extractor(param.ty.clone()));
                 continue;
@@ -61,7 +67,7 @@ impl Params {
             };
             let ident = name.ident.clone();
             let ty = (*param.ty).clone();
-            list.push(Param::Plain(Box::new(Plain { ident, ty, description, default })));
+            list.push(Param::Plain(Box::new(Plain { ident, ty, description, default, header })));
         }
         let args = list.iter().any(|p| matches!(p, Param::Extractor(ty) if last(ty) == "Args"));
         let params = Self { list };
@@ -129,7 +135,10 @@ impl Plain {
             }
         };
         let shown = if self.default.is_some() { None } else { shown };
-        quote! { #(#description)* #default #shown #ident: #ty }
+        let header = self.header.iter().map(|name| {
+            quote! { #[schemars(extend("x-mcp-header" = #name))] }
+        });
+        quote! { #(#description)* #default #shown #(#header)* #ident: #ty }
     }
 
     fn default_name(&self) -> Ident {
@@ -137,7 +146,7 @@ impl Plain {
     }
 }
 
-fn take_default(attributes: &mut Vec<Attribute>) -> Result<Option<Default>> {
+pub(crate) fn take_default(attributes: &mut Vec<Attribute>) -> Result<Option<Default>> {
     let Some(at) = attributes.iter().position(|a| a.path().is_ident("default")) else {
         return Ok(None);
     };
@@ -148,8 +157,21 @@ fn take_default(attributes: &mut Vec<Attribute>) -> Result<Option<Default>> {
     }
 }
 
+/// The name in `#[header("Name")]`.
+fn take_header(attributes: &mut Vec<Attribute>) -> Result<Option<LitStr>> {
+    let Some(at) = attributes.iter().position(|a| a.path().is_ident("header")) else {
+        return Ok(None);
+    };
+    let name: LitStr = attributes.remove(at).parse_args()?;
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.value().is_empty() || !name.value().chars().all(token) {
+        return Err(Error::new(name.span(), "this is no name of an HTTP header"));
+    }
+    Ok(Some(name))
+}
+
 /// `T` of `Option<T>`.
-fn inner_of_option(ty: &Type) -> Option<&Type> {
+pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let segment = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
@@ -159,8 +181,8 @@ fn inner_of_option(ty: &Type) -> Option<&Type> {
     }
 }
 
-fn is_extractor(ty: &Type) -> bool {
-    matches!(last(ty).as_str(), "Args" | "State" | "Context")
+pub(crate) fn is_extractor(ty: &Type) -> bool {
+    matches!(last(ty).as_str(), "Args" | "State" | "Context" | "Texts" | "Server")
 }
 
 /// The last name of a type's path.

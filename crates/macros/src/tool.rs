@@ -1,22 +1,17 @@
 //! `#[tool]`.
 
+use crate::item::{self, docs, flag, text};
 use crate::params::{Param, Params};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, Expr, ExprLit, ItemFn, Lit, Meta, Result, Token};
+use syn::{Error, ItemFn, Meta, Result, Token};
 
 pub(crate) fn expand(options: TokenStream, function: TokenStream) -> Result<TokenStream> {
     let options = Options::parse(options)?;
-    let mut function: ItemFn = syn::parse2(function)?;
-    if function.sig.asyncness.is_none() {
-        return Err(Error::new(function.sig.fn_token.span, "a tool is an async function"));
-    }
-    if !function.sig.generics.params.is_empty() {
-        return Err(Error::new(function.sig.generics.span(), "a tool cannot be generic"));
-    }
+    let mut function = item::function(function, "tool")?;
     let params = Params::take(&mut function.sig)?;
     let definition = definition(&options, &function, &params);
     Ok(quote! { #function #definition })
@@ -63,52 +58,9 @@ impl Options {
     }
 }
 
-fn text(meta: &Meta) -> Result<String> {
-    match &meta.require_name_value()?.value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(text.value()),
-        other => Err(Error::new(other.span(), "expected a string")),
-    }
-}
-
-fn flag(meta: &Meta) -> Result<bool> {
-    meta.require_path_only().map(|_| true)
-}
-
-/// The text of doc comments: wrapped lines joined, paragraphs and list items kept.
-pub(crate) fn docs(attributes: &[Attribute]) -> Option<String> {
-    let mut text = String::new();
-    for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {
-        if let Meta::NameValue(pair) = &attribute.meta
-            && let Expr::Lit(ExprLit { lit: Lit::Str(lines), .. }) = &pair.value
-        {
-            for line in lines.value().split('\n') {
-                push_line(&mut text, line.trim());
-            }
-        }
-    }
-    let text = text.trim().to_owned();
-    (!text.is_empty()).then_some(text)
-}
-
-fn push_line(text: &mut String, line: &str) {
-    let item = line.starts_with(['-', '*', '|', '#', '>']) || line.starts_with("```");
-    if line.is_empty() {
-        text.push_str("\n\n");
-    } else if item {
-        text.push('\n');
-    } else if !text.is_empty() && !text.ends_with('\n') {
-        text.push(' ');
-    }
-    text.push_str(line);
-}
-
 fn definition(options: &Options, function: &ItemFn, params: &Params) -> TokenStream {
     let ident = &function.sig.ident;
-    let vis = &function.vis;
-    let name = options.name.clone().unwrap_or_else(|| {
-        let name = ident.to_string();
-        name.trim_start_matches("r#").to_owned()
-    });
+    let name = options.name.clone().unwrap_or_else(|| item::name(function));
     let mut steps = TokenStream::new();
     if let Some(text) = options.description.clone().or_else(|| docs(&function.attrs)) {
         steps.extend(quote! { .description(#text) });
@@ -128,22 +80,16 @@ fn definition(options: &Options, function: &ItemFn, params: &Params) -> TokenStr
     let arguments = params.arguments_struct();
     let defaults = params.default_functions();
     let handler = handler(ident, params);
-    quote! {
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, missing_docs)]
-        #vis struct #ident {}
-
-        #[allow(clippy::unused_async)]
-        const _: () = {
-            #arguments
-            #defaults
-            impl ::carrick::server::DefinedTool for #ident {
-                fn tool() -> ::carrick::server::Tool {
-                    ::carrick::server::Tool::new(#name, #handler) #steps
-                }
+    let implementation = quote! {
+        #arguments
+        #defaults
+        impl ::carrick::server::DefinedTool for #ident {
+            fn tool() -> ::carrick::server::Tool {
+                ::carrick::server::Tool::new(#name, #handler) #steps
             }
-        };
-    }
+        }
+    };
+    item::beside(function, &implementation)
 }
 
 /// A closure of extractors that calls the function.

@@ -29,7 +29,7 @@ pub mod net;
 pub mod server;
 pub mod transport;
 
-pub use carrick_macros::tool;
+pub use carrick_macros::{prompt, resource, tool};
 pub use carrick_proto as proto;
 pub use carrick_proto::types;
 pub use client::Client;

@@ -2,7 +2,7 @@
 
 use carrick::server::{Context, Tool};
 use carrick::types::LogLevel;
-use carrick::{Server, State, ToolError, tool, tools};
+use carrick::{Server, State, ToolError, prompt, prompts, resource, resources, tool, tools};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -109,9 +109,55 @@ pub fn fixture_tools() -> impl Iterator<Item = Tool> {
     .into_iter()
 }
 
+/// Adds the tool `grown`.
+#[tool]
+async fn grow(server: Server) -> String {
+    server.add_tool(Tool::new("grown", async || "grown".to_owned()));
+    "grown".into()
+}
+
+/// Says that a resource has changed.
+#[tool]
+async fn touch(server: Server, uri: String) -> String {
+    server.notify_resource_updated(uri);
+    "touched".into()
+}
+
+/// Asks for a text in a style.
+#[prompt]
+async fn p(
+    /// What it is about
+    topic: String,
+    /// How it is told
+    #[complete("plain", "playful", "solemn")]
+    style: Option<String>,
+) -> String {
+    format!("Tell of {topic}, {}.", style.as_deref().unwrap_or("plain"))
+}
+
+/// A text that is always there.
+#[resource("demo://ok", mime_type = "text/plain")]
+async fn ok() -> String {
+    "fine".into()
+}
+
+/// The text of its own name.
+#[resource("demo://say/{word}", mime_type = "text/plain")]
+async fn say(#[complete("hello", "help")] word: String) -> String {
+    word
+}
+
 /// The server.
 pub fn server() -> Server {
-    Server::builder("fixture", "1.0.0").state(Counts::default()).tools(fixture_tools()).build()
+    Server::builder("fixture", "1.0.0")
+        .state(Counts::default())
+        .tools(fixture_tools())
+        .tools(tools![grow, touch])
+        .prompts(prompts![p])
+        .resource_functions(resources![ok, say])
+        .tools_may_change()
+        .resource_subscriptions()
+        .build()
 }
 
 /// Writes a text.

@@ -4,6 +4,7 @@ use crate::args::ServerArgs;
 use crate::exit::Failure;
 use crate::print;
 use carrick::Server;
+use carrick::server::Service;
 use carrick::transport::http::HttpServer;
 use carrick::transport::{LineTransport, stdio};
 use carrick_servers::FilesOptions;
@@ -46,7 +47,8 @@ fn server(arguments: &ServerArgs) -> Result<Server, Failure> {
     }
 }
 
-async fn http(server: Server, address: &str) -> Result<ExitCode, Failure> {
+/// Serves over HTTP until told to end.
+pub(super) async fn http(server: impl Service, address: &str) -> Result<ExitCode, Failure> {
     let invalid = || Failure::usage(format!("{address:?} is no address such as 127.0.0.1:8000"));
     let address = address.to_socket_addrs().ok().and_then(|mut all| all.next());
     let address = address.ok_or_else(invalid)?;
@@ -54,13 +56,17 @@ async fn http(server: Server, address: &str) -> Result<ExitCode, Failure> {
         .await
         .map_err(|error| Failure::failed(format!("cannot listen on {address}: {error}")))?;
     print::say(format_args!("listening on http://{}/mcp", http.local_addr()));
+    http.serve(told_to_end()?).await.map_err(Failure::failed)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ready when the process is told to end.
+pub(super) fn told_to_end() -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
-    let shutdown = async move {
+    Ok(async move {
         tokio::select! {
             _ = terminate.recv() => {}
             _ = tokio::signal::ctrl_c() => {}
         }
-    };
-    http.serve(shutdown).await.map_err(Failure::failed)?;
-    Ok(ExitCode::SUCCESS)
+    })
 }

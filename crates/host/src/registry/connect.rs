@@ -1,13 +1,52 @@
 //! Making one connection, by how the server is launched.
 
-use super::{RegistryOptions, ServerErrorKind};
+use super::link::Link;
+use super::{RegistryOptions, ServerError, ServerErrorKind};
 use crate::config::{ChildLaunch, HttpLaunch, Launch, Server, ServerState};
 use carrick::Client;
-use carrick::client::{ClientConfig, Era, EventHandler};
+use carrick::client::{ClientConfig, Era, EventHandler, Hooks};
 use carrick::transport::child::Command;
 use carrick::transport::http::{Form, HttpOptions, HttpTransport};
 use carrick::transport::memory;
 use std::sync::Arc;
+
+/// Opens connections to one configured server.
+#[derive(Clone)]
+pub struct Opener {
+    link: Arc<Link>,
+}
+
+impl Opener {
+    pub(super) fn new(link: Arc<Link>) -> Self {
+        Self { link }
+    }
+
+    /// The server's name.
+    pub fn name(&self) -> &str {
+        &self.link.configured().name
+    }
+
+    /// Whether it is reached over HTTP, where each call has a stream of its own.
+    pub fn is_http(&self) -> bool {
+        matches!(self.link.configured().launch(), Some(Launch::Http(_)))
+    }
+
+    /// Opens a connection. How long that may take is set in `config` as it is
+    /// for the registry's own connections.
+    ///
+    /// # Errors
+    /// When the server may not run or cannot be reached.
+    pub async fn open(
+        &self,
+        mut config: ClientConfig,
+        hooks: Hooks,
+    ) -> Result<Client, ServerError> {
+        let options = self.link.options();
+        config.connect_timeout = options.connect_timeout;
+        let opened = open(self.link.configured(), options, config, hooks).await;
+        opened.map_err(|kind| self.link.error(kind))
+    }
+}
 
 pub(super) async fn connect(
     server: &Server,
@@ -15,15 +54,24 @@ pub(super) async fn connect(
     era: Option<Era>,
     events: EventHandler,
 ) -> Result<Client, ServerErrorKind> {
+    let mut config = ClientConfig::new(options.info.clone());
+    config.connect_timeout = options.connect_timeout;
+    config.era = era;
+    open(server, options, config, Some(events).into()).await
+}
+
+async fn open(
+    server: &Server,
+    options: &RegistryOptions,
+    mut config: ClientConfig,
+    hooks: Hooks,
+) -> Result<Client, ServerErrorKind> {
     let launch = match &server.state {
         ServerState::Ready(launch) => launch,
         ServerState::Disabled => return Err(ServerErrorKind::Disabled),
         ServerState::Unapproved => return Err(ServerErrorKind::Unapproved),
         ServerState::Broken(error) => return Err(ServerErrorKind::Config(error.clone())),
     };
-    let mut config = ClientConfig::new(options.info.clone());
-    config.connect_timeout = options.connect_timeout;
-    config.era = era;
     if matches!(launch, Launch::Http(http) if http.sse) {
         // That transport has no other servers.
         config.era = Some(Era::Legacy);
@@ -36,11 +84,11 @@ pub(super) async fn connect(
     let client = match launch {
         Launch::Child(launch) => {
             let command = command(launch, options);
-            Client::spawn(&command, config, Some(events), options.grace).await
+            Client::spawn(&command, config, hooks, options.grace).await
         }
         Launch::Http(launch) => {
             let transport = http(launch, options)?;
-            Client::connect(transport, config, Some(events)).await
+            Client::connect(transport, config, hooks).await
         }
         Launch::Builtin { name, args } => {
             let server = (options.builtins)(name, args).map_err(ServerErrorKind::Builtin)?;
@@ -50,7 +98,7 @@ pub(super) async fn connect(
                     tracing::debug!(%error, "a built-in server's connection ended");
                 }
             });
-            Client::connect(ours, config, Some(events)).await
+            Client::connect(ours, config, hooks).await
         }
     };
     client

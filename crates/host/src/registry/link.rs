@@ -93,6 +93,10 @@ impl Link {
         &self.server
     }
 
+    pub(super) fn options(&self) -> &RegistryOptions {
+        &self.options
+    }
+
     /// Whether the list of tools, or one of the others, has changed since it
     /// was last taken.
     pub(super) fn has_changed(&self, others: bool) -> bool {

@@ -43,7 +43,7 @@ impl<A, R> Bridged<A, R> {
 
     /// Drops the questions to which the server no longer wants an answer, or
     /// which cannot be put to the client.
-    pub fn retain(&mut self, mut wanted: impl FnMut(&A) -> bool) {
+    pub fn retain(&mut self, mut wanted: impl FnMut(&mut A) -> bool) {
         self.asks.retain(|_, ask| wanted(ask));
     }
 

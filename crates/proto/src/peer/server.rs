@@ -165,15 +165,16 @@ impl ServerPeer {
         let is_listen = |call: &Active| call.method == Method::SubscriptionsListen;
         match outcome {
             Outcome::Listening(agreed) => return self.listening(key, agreed),
-            Outcome::Result { .. } if self.active(key).is_some_and(is_listen) => {
+            _ if outcome.is_success() && self.active(key).is_some_and(is_listen) => {
                 return self.end_listen(key);
             }
             _ => {}
         }
-        self.watches.settle(key, matches!(outcome, Outcome::Result { .. }));
+        self.watches.settle(key, outcome.is_success());
         let Some(call) = self.take(key) else { return };
         let (place, id) = (call.place, call.id.clone());
         match outcome {
+            // Answered above.
             Outcome::Listening(_) => {}
             Outcome::Error(error) => self.fail(place, Some(&id), &error),
             Outcome::Response(bytes) => self.send(place, bytes),
@@ -245,7 +246,7 @@ impl ServerPeer {
         match method {
             Method::Initialize => return self.initialize(place, &message, id),
             Method::ServerDiscover => {
-                let body = self.identity.discover.clone();
+                let body = self.identity.discover();
                 match self.shape(revision, method, body, false, &id) {
                     Ok(bytes) => self.send(place, bytes),
                     Err(error) => return Err((id, error)),

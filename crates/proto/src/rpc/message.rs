@@ -3,6 +3,7 @@
 use super::{Id, Json, Span};
 use crate::method::Method;
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -129,7 +130,6 @@ impl Field {
 
 /// What one frame from the transport holds.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation for every message")]
 pub enum Scanned {
     /// One message.
     One(Message),
@@ -138,68 +138,73 @@ pub enum Scanned {
 }
 
 /// One message: the bytes as received and where its parts lie in them.
+///
+/// Behind one pointer, as it changes hands many times on its way.
 #[derive(Clone, Debug)]
-pub struct Message {
-    pub(crate) bytes: Bytes,
-    pub(crate) kind: Kind,
-    pub(crate) id: Option<Id>,
-    pub(crate) method: Method,
-    pub(crate) method_span: Span,
+pub struct Message(pub(super) Box<Parts>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    pub(super) bytes: Bytes,
+    pub(super) kind: Kind,
+    pub(super) id: Option<Id>,
+    pub(super) method: Method,
+    pub(super) method_span: Span,
     /// `params`, `result` or `error`, by kind.
-    pub(crate) body: Option<Span>,
-    pub(crate) fields: [Option<Span>; FIELDS],
-    pub(crate) shadows: Vec<Span>,
+    pub(super) body: Option<Span>,
+    pub(super) fields: [Option<Span>; FIELDS],
+    pub(super) shadows: Vec<Span>,
 }
 
 impl Message {
     /// What kind of message it is.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.0.kind
     }
 
     /// The id, of a request or a response.
     pub fn id(&self) -> Option<&Id> {
-        self.id.as_ref()
+        self.0.id.as_ref()
     }
 
     /// The method, of a request or a notification.
     pub fn method(&self) -> Method {
-        self.method
+        self.0.method
     }
 
     /// The method as it was written, escapes resolved; empty for responses.
     pub fn method_name(&self) -> Cow<'_, str> {
-        self.text_at(self.method_span)
+        self.text_at(self.0.method_span)
     }
 
     /// The whole message as received.
     pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+        &self.0.bytes
     }
 
     /// `params`, `result` or `error`. An absent or null `params` is `None`.
     pub fn body(&self) -> Option<Json> {
-        self.body.map(|span| self.json(span))
+        self.0.body.map(|span| self.json(span))
     }
 
     /// The text of `params`, `result` or `error`, or `{}` when there is none.
     pub fn body_bytes(&self) -> &[u8] {
-        self.body.map_or(b"{}", |span| &self.bytes[span.range()])
+        self.0.body.map_or(b"{}", |span| &self.0.bytes[span.range()])
     }
 
     /// One of the members that the scan looks for, unless absent.
     pub fn field(&self, field: Field) -> Option<&[u8]> {
-        self.fields[field as usize].map(|span| &self.bytes[span.range()])
+        self.0.fields[field as usize].map(|span| &self.0.bytes[span.range()])
     }
 
     /// Where such a member's value lies.
     pub fn span(&self, field: Field) -> Option<Span> {
-        self.fields[field as usize]
+        self.0.fields[field as usize]
     }
 
     /// Where `params`, `result` or `error` lies.
     pub fn body_span(&self) -> Option<Span> {
-        self.body
+        self.0.body
     }
 
     /// Such a member as a type; none when it is absent.
@@ -233,21 +238,21 @@ impl Message {
     /// effect here, and a forwarder must leave them out, so that the next hop
     /// cannot read the message differently.
     pub fn shadows(&self) -> &[Span] {
-        &self.shadows
+        &self.0.shadows
     }
 
     /// Lets go of whatever the message was read together with. For those that
     /// are kept: a slice holds on to all of the buffer it was cut from.
     pub fn detach(&mut self) {
-        self.bytes = Bytes::copy_from_slice(&self.bytes);
+        self.0.bytes = Bytes::copy_from_slice(&self.0.bytes);
     }
 
     fn json(&self, span: Span) -> Json {
-        Json::scanned(self.bytes.slice(span.range()))
+        Json::scanned(self.0.bytes.slice(span.range()))
     }
 
     fn text_at(&self, span: Span) -> Cow<'_, str> {
-        unquote(&self.bytes[span.range()]).unwrap_or_default()
+        unquote(&self.0.bytes[span.range()]).unwrap_or_default()
     }
 }
 

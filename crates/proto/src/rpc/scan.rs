@@ -1,9 +1,10 @@
 //! The one scan that turns bytes into a [`Message`].
 
 use super::json::{Cursor, Key};
-use super::message::{FIELDS, Field, Kind, Message, Scanned};
+use super::message::{FIELDS, Field, Kind, Message, Parts, Scanned};
 use super::{Id, JsonError, Limits, Span};
 use crate::method::Method;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -325,7 +326,9 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
         return Err(fail(ScanErrorKind::Id));
     }
     let (fields, shadows) = (seen.fields, seen.shadows);
-    Ok(Message { bytes: bytes.clone(), kind, id: read, method, method_span, body, fields, shadows })
+    let bytes = bytes.clone();
+    let parts = Parts { bytes, kind, id: read, method, method_span, body, fields, shadows };
+    Ok(Message(Box::new(parts)))
 }
 
 fn method_at(quoted: &[u8]) -> Method {

@@ -96,7 +96,8 @@ fn d005_params_absent_null_or_an_array() {
 #[test]
 fn d006_integral_floats_are_integers() {
     let id = |text: &str| {
-        one(&format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"ping"}}"#)).map(|m| m.id.unwrap())
+        one(&format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"ping"}}"#))
+            .map(|m| m.id().unwrap().clone())
     };
     assert_eq!(id("1.0"), Ok(Id::Number(1)));
     assert_eq!(id("1e2"), Ok(Id::Number(100)));
@@ -109,9 +110,9 @@ fn d006_integral_floats_are_integers() {
 
 #[test]
 fn d007_zero_and_the_empty_string_are_ids() {
-    assert_eq!(one(r#"{"jsonrpc":"2.0","id":0,"method":"x"}"#).unwrap().id, Some(Id::Number(0)));
+    assert_eq!(one(r#"{"jsonrpc":"2.0","id":0,"method":"x"}"#).unwrap().id(), Some(&Id::Number(0)));
     assert_eq!(
-        one(r#"{"jsonrpc":"2.0","id":"","method":"x"}"#).unwrap().id,
+        one(r#"{"jsonrpc":"2.0","id":"","method":"x"}"#).unwrap().id().cloned(),
         Some(Id::Text("".into()))
     );
 }

@@ -1,7 +1,13 @@
 //! How long, and for whom, a result may be kept (`server/utilities/caching`).
 
 use crate::rpc::Json;
+use alloc::format;
+use alloc::string::String;
+use core::time::Duration;
 use serde::Deserialize;
+
+/// The largest integer that every JSON reader has.
+const MOST: u64 = (1 << 53) - 1;
 
 /// Whom a kept result may be given to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +33,27 @@ pub struct CacheHints {
 }
 
 impl CacheHints {
+    /// To be kept for so long, for whoever asked.
+    pub fn private(ttl: Duration) -> Self {
+        // What does not fit is longer than anybody keeps anything.
+        let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).min(MOST);
+        Self { ttl_ms, scope: CacheScope::Private }
+    }
+
+    /// To be kept for so long, and shared by all.
+    pub fn public(ttl: Duration) -> Self {
+        Self { scope: CacheScope::Public, ..Self::private(ttl) }
+    }
+
+    /// The members of a result that say so, without braces.
+    pub fn members(&self) -> String {
+        let scope = match self.scope {
+            CacheScope::Public => "public",
+            CacheScope::Private => "private",
+        };
+        format!("\"ttlMs\":{},\"cacheScope\":\"{scope}\"", self.ttl_ms)
+    }
+
     /// What `result` says.
     pub fn of(result: &Json) -> Self {
         #[derive(Deserialize)]

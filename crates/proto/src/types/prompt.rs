@@ -55,6 +55,23 @@ pub struct PromptMessage {
     pub content: ContentBlock,
 }
 
+impl PromptMessage {
+    /// A message of this party's.
+    pub fn new(role: Role, content: ContentBlock) -> Self {
+        Self { role, content }
+    }
+
+    /// A text of the user's.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, ContentBlock::text(text))
+    }
+
+    /// A text of the model's.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, ContentBlock::text(text))
+    }
+}
+
 /// The answer to `prompts/get`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]

@@ -7,6 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Not;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// Kinds of changes, as a client asks for them and as a server agrees to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,15 +35,21 @@ impl SubscriptionFilter {
     /// -32602 when its parameters are not of the form that the request has.
     pub fn of(request: &Message) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
-        struct Params {
-            notifications: SubscriptionFilter,
+        struct Params<'a> {
+            #[serde(borrow)]
+            notifications: &'a RawValue,
         }
-        match serde_json::from_slice::<Params>(request.body_bytes()) {
-            Ok(params) => Ok(params.notifications),
-            Err(error) => {
-                let text = format!("subscriptions/listen needs params.notifications: {error}");
-                Err(RpcError::invalid_params(text))
-            }
+        let wrong = |why: &dyn core::fmt::Display| {
+            let text = format!("subscriptions/listen needs params.notifications: {why}");
+            RpcError::invalid_params(text)
+        };
+        let params: Params<'_> =
+            serde_json::from_slice(request.body_bytes()).map_err(|error| wrong(&error))?;
+        let filter = params.notifications.get();
+        // An array would be read as the members in their order.
+        if !filter.starts_with('{') {
+            return Err(wrong(&"it is no object"));
         }
+        serde_json::from_str(filter).map_err(|error| wrong(&error))
     }
 }

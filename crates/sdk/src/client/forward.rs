@@ -25,7 +25,7 @@ pub trait Relay: Send + Sync {
 pub trait CallRelay: Relay {
     /// The end of it: the answer, or why there is none. Called once, unless the
     /// request is given up.
-    fn done(&self, result: Result<Reply, CallError>);
+    fn done(self: Arc<Self>, result: Result<Reply, CallError>);
 }
 
 impl Client {
@@ -86,7 +86,7 @@ pub(super) struct Waiter(Arc<Call>);
 impl Waiter {
     pub(super) fn done(self, result: Result<Reply, CallError>) {
         if !self.0.over.swap(true, Ordering::AcqRel) {
-            self.0.relay.done(result);
+            self.0.relay.clone().done(result);
         }
     }
 
@@ -99,7 +99,7 @@ impl Drop for Waiter {
     fn drop(&mut self) {
         if !self.0.over.swap(true, Ordering::AcqRel) {
             let how = "the connection has been closed".into();
-            self.0.relay.done(Err(CallError::Closed(how)));
+            self.0.relay.clone().done(Err(CallError::Closed(how)));
         }
     }
 }
@@ -150,6 +150,12 @@ impl ServerAsk {
     pub async fn withdrawn(&mut self) {
         // The loop says nothing here: it drops its end.
         let _ = (&mut self.withdrawn).await;
+    }
+
+    /// Whether the server no longer wants an answer.
+    pub fn is_withdrawn(&mut self) -> bool {
+        let open = matches!(self.withdrawn.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+        !open
     }
 
     fn send(&mut self, answer: Result<Reply, RpcError>) {

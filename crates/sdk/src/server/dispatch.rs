@@ -1,13 +1,17 @@
-//! From a request to its handler.
+//! From a request to what answers it.
+
+mod completes;
+mod lists;
+mod reads;
 
 use super::ask::Rerun;
-use super::{Outbox, Request, ResourceSource, Server, ToolError, resources};
+use super::{Outbox, Request, Server, Texts, ToolError};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, Envelope, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{CallToolResult, RpcError};
 use futures_util::future::{BoxFuture, FutureExt};
-use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What became of a request.
@@ -22,43 +26,96 @@ pub enum Dispatch {
 }
 
 impl Server {
-    /// Hands a request to what answers it.
+    /// Hands a request to what answers it. Requests to hear of changes are for
+    /// [`super::Service::connect`]: they last longer than an answer.
     pub fn dispatch(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
         match call.message.method() {
             Method::ToolsCall if self.has_tools() => self.call_tool(call, outbox),
-            Method::ToolsList if self.has_tools() => Dispatch::Ready(self.list_tools(&call)),
-            method => match (&self.inner.resources, method) {
-                (Some(source), Method::ResourcesList) => list_resources(source.clone(), call),
-                (Some(source), Method::ResourcesRead) => read_resource(source.clone(), call),
-                (Some(source), Method::ResourcesTemplatesList) => {
-                    Dispatch::Ready(list_templates(&**source, &call))
-                }
-                _ => {
-                    let name = call.message.method_name();
-                    let text = format!("this server does not offer {}", brief(&name));
-                    fail(RpcError::new(RpcError::METHOD_NOT_FOUND, text))
-                }
-            },
+            Method::ToolsList if self.has_tools() => self.list(&call, &self.inner.tools),
+            Method::PromptsGet if self.has_prompts() => self.get_prompt(call, outbox),
+            Method::PromptsList if self.has_prompts() => self.list(&call, &self.inner.prompts),
+            Method::ResourcesRead if self.has_resources() => self.read_resource(call, outbox),
+            Method::ResourcesList if self.has_resources() => self.list_resources(&call),
+            Method::ResourcesTemplatesList if self.has_resources() => self.list_templates(&call),
+            Method::CompletionComplete if self.inner.declared.completions => self.complete(&call),
+            _ => {
+                let name = call.message.method_name();
+                let text = format!("this server does not offer {}", brief(&name));
+                fail(RpcError::new(RpcError::METHOD_NOT_FOUND, text))
+            }
         }
     }
 
     fn has_tools(&self) -> bool {
-        !self.inner.tools.is_empty()
+        self.inner.declared.tools || !self.inner.tools.now().is_empty()
+    }
+
+    fn has_prompts(&self) -> bool {
+        self.inner.declared.prompts || !self.inner.prompts.now().is_empty()
+    }
+
+    fn has_resources(&self) -> bool {
+        self.inner.declared.resources
+            || !self.inner.resources.now().is_empty()
+            || !self.inner.families.now().is_empty()
     }
 
     fn call_tool(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
         let Some(name) = call.message.text(Field::Name) else {
             return fail(RpcError::invalid_params("tools/call needs params.name, a string"));
         };
-        let Some(tool) = self.inner.tools.get(&*name) else {
+        let tools = self.inner.tools.now();
+        let Some(tool) = tools.get(&name) else {
             return fail(RpcError::invalid_params(format!("unknown tool {:?}", brief(&name))));
         };
-        let arguments = call.message.field(Field::Arguments);
-        if arguments.is_some_and(|json| json[0] != b'{' && json != b"null") {
-            return fail(RpcError::invalid_params("params.arguments must be an object"));
+        if let Err(error) = check_arguments(&call) {
+            return fail(error);
         }
+        self.run(call, outbox, Texts::default(), tool.may_ask(), |request| {
+            let envelope = request.call.envelope();
+            tool.call(request).map(move |result| called(&envelope, result)).boxed()
+        })
+    }
+
+    fn get_prompt(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+        let Some(name) = call.message.text(Field::Name) else {
+            return fail(RpcError::invalid_params("prompts/get needs params.name, a string"));
+        };
+        let prompts = self.inner.prompts.now();
+        let Some(prompt) = prompts.get(&name) else {
+            return fail(RpcError::invalid_params(format!("unknown prompt {:?}", brief(&name))));
+        };
+        let texts = match texts(&call) {
+            Ok(texts) => texts,
+            Err(error) => return fail(error),
+        };
+        if let Err(error) = prompt.check(&texts) {
+            return fail(error);
+        }
+        self.run(call, outbox, texts, prompt.may_ask(), |request| {
+            let rendered = prompt.get(request);
+            async move {
+                match rendered.await {
+                    Ok(result) => answer(&result, result.meta.is_some()),
+                    Err(error) => Outcome::Error(error),
+                }
+            }
+            .boxed()
+        })
+    }
+
+    /// Runs a handler. One that may ask a client that has no session is run
+    /// again in each round of its asking.
+    fn run(
+        &self,
+        call: Call,
+        outbox: &Arc<dyn Outbox>,
+        texts: Texts,
+        may_ask: bool,
+        start: impl FnOnce(Request) -> BoxFuture<'static, Outcome>,
+    ) -> Dispatch {
         let stateless = !call.revision.rules().server_requests;
-        let rerun = if stateless && tool.may_ask() {
+        let rerun = if stateless && may_ask {
             match Rerun::begin(&call, &self.inner.keys) {
                 Ok(rerun) => Some(rerun),
                 Err(error) => return fail(error),
@@ -67,21 +124,12 @@ impl Server {
             None
         };
         let round = rerun.as_ref().map(|rerun| rerun.round.clone());
-        let (server, envelope) = (self.inner.clone(), call.envelope());
-        let handler = tool.call(Request { call, outbox: outbox.clone(), server, round });
-        let outcome = handler.map(move |result| called(&envelope, result)).boxed();
+        let (outbox, server) = (outbox.clone(), self.inner.clone());
+        let outcome = start(Request { call, outbox, server, texts, round });
         Dispatch::Pending(match rerun {
             Some(rerun) => rerun.drive(outcome),
             None => outcome,
         })
-    }
-
-    fn list_tools(&self, call: &Call) -> Outcome {
-        match cursor(call) {
-            Ok(None) => complete(self.inner.tools_list.clone()),
-            Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
-            Err(error) => Outcome::Error(error),
-        }
     }
 }
 
@@ -97,65 +145,24 @@ fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Out
     }
 }
 
-/// The cursor of a list request; null counts as none.
-fn cursor(call: &Call) -> Result<Option<String>, RpcError> {
-    match call.message.field(Field::Cursor) {
-        None | Some(b"null") => Ok(None),
-        Some(_) => match call.message.text(Field::Cursor) {
-            Some(cursor) => Ok(Some(cursor.into_owned())),
-            None => Err(RpcError::invalid_params("params.cursor must be a string")),
-        },
+/// Refuses arguments that are no object; null counts as none.
+fn check_arguments(call: &Call) -> Result<(), RpcError> {
+    let arguments = call.message.field(Field::Arguments);
+    if arguments.is_some_and(|json| json[0] != b'{' && json != b"null") {
+        return Err(RpcError::invalid_params("params.arguments must be an object"));
     }
+    Ok(())
 }
 
-fn list_templates(source: &dyn ResourceSource, call: &Call) -> Outcome {
-    match cursor(call) {
-        Ok(None) => cacheable(&resources::templates_page(source)),
-        Ok(Some(cursor)) => Outcome::Error(unknown_cursor(&cursor)),
-        Err(error) => Outcome::Error(error),
-    }
-}
-
-fn list_resources(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
-    let cursor = match cursor(&call) {
-        Ok(cursor) => cursor,
-        Err(error) => return fail(error),
-    };
-    Dispatch::Pending(
-        async move {
-            match source.list(cursor.as_deref()).await {
-                Ok(page) => cacheable(&page),
-                Err(error) => Outcome::Error(error),
-            }
-        }
-        .boxed(),
-    )
-}
-
-fn read_resource(source: Arc<dyn ResourceSource>, call: Call) -> Dispatch {
-    let Some(uri) = call.message.text(Field::Uri).map(|uri| uri.into_owned()) else {
-        return fail(RpcError::invalid_params("resources/read needs params.uri, a string"));
-    };
-    let not_found = call.revision.rules().resource_not_found;
-    Dispatch::Pending(
-        async move {
-            match source.read(&uri).await {
-                Ok(contents) => cacheable(&contents),
-                Err(mut error) => {
-                    if error.code == RpcError::INVALID_PARAMS {
-                        error.code = not_found;
-                    }
-                    Outcome::Error(error)
-                }
-            }
-        }
-        .boxed(),
-    )
-}
-
-/// -32602 for a cursor that this server never gave out.
-pub(crate) fn unknown_cursor(cursor: &str) -> RpcError {
-    RpcError::invalid_params(format!("unknown cursor {:?}", brief(cursor)))
+/// The arguments of a prompt, which are texts.
+fn texts(call: &Call) -> Result<Texts, RpcError> {
+    check_arguments(call)?;
+    let arguments = call.message.field(Field::Arguments).unwrap_or(b"null");
+    let texts: Option<BTreeMap<String, String>> =
+        serde_json::from_slice(arguments).map_err(|e| {
+            RpcError::invalid_params(format!("params.arguments must hold strings: {e}"))
+        })?;
+    Ok(Texts(texts.unwrap_or_default()))
 }
 
 /// The start of a name, for an error.
@@ -163,29 +170,24 @@ fn brief(name: &str) -> &str {
     &name[..name.floor_char_boundary(200)]
 }
 
-/// A list or a resource with the hint that it may change at any time.
-pub(super) fn cacheable_body(result: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Hinted<'a, T> {
-        #[serde(flatten)]
-        result: &'a T,
-        ttl_ms: u64,
-        cache_scope: &'static str,
+/// An error about a resource that is not there, with the code that the revision
+/// has for it.
+pub(super) fn recoded(mut error: RpcError, not_found: i64) -> RpcError {
+    if error.code == RpcError::INVALID_PARAMS {
+        error.code = not_found;
     }
-    let hinted = Hinted { result, ttl_ms: 0, cache_scope: "private" };
-    serde_json::to_vec(&hinted)
+    error
 }
 
-/// The answer that lists or reads something.
-fn cacheable(result: &impl Serialize) -> Outcome {
-    match cacheable_body(result) {
-        Ok(body) => complete(body),
+/// The answer that is this, as JSON.
+fn answer(result: &impl serde::Serialize, has_meta: bool) -> Outcome {
+    match serde_json::to_vec(result) {
+        Ok(body) => Outcome::Result { body, has_meta },
         Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
 
-fn complete(body: Vec<u8>) -> Outcome {
+pub(super) fn complete(body: Vec<u8>) -> Outcome {
     Outcome::Result { body, has_meta: false }
 }
 

@@ -1,5 +1,6 @@
 //! A tool's failure, as the model is to read it.
 
+use carrick_proto::types::RpcError;
 use std::fmt;
 
 /// Why a tool could not do its work.
@@ -8,12 +9,19 @@ use std::fmt;
 /// standard error converts by `?`; its sources are part of the text.
 pub struct ToolError {
     text: String,
+    /// Whether the request asks for what cannot be.
+    of_arguments: bool,
 }
 
 impl ToolError {
     /// A failure said in these words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into() }
+        Self { text: text.into(), of_arguments: false }
+    }
+
+    /// The arguments do not fit.
+    pub(crate) fn of_arguments(text: impl Into<String>) -> Self {
+        Self { text: text.into(), of_arguments: true }
     }
 
     /// What the model reads.
@@ -23,6 +31,15 @@ impl ToolError {
 
     pub(crate) fn into_text(self) -> String {
         self.text
+    }
+
+    /// As the error of a request that has no results with `isError`.
+    pub(crate) fn into_rpc(self) -> RpcError {
+        if self.of_arguments {
+            RpcError::invalid_params(self.text)
+        } else {
+            RpcError::internal(self.text)
+        }
     }
 }
 
@@ -37,7 +54,7 @@ impl<E: std::error::Error> From<E> for ToolError {
             text.push_str(&cause.to_string());
             source = cause.source();
         }
-        Self { text }
+        Self::new(text)
     }
 }
 

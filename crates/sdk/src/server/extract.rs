@@ -1,7 +1,7 @@
 //! What a handler can take as arguments.
 
 use super::ask::Round;
-use super::{Context, Inner, Outbox, ToolError, schema};
+use super::{Context, Inner, Outbox, Server, Texts, ToolError, schema};
 use carrick_proto::peer::Call;
 use carrick_proto::rpc::Field;
 use carrick_proto::types::RawJson;
@@ -11,11 +11,14 @@ use std::any::{TypeId, type_name};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A call of a tool, from which extractors take what they need.
+/// A call of a tool, a prompt or a resource, from which extractors take what
+/// they need.
 pub struct Request {
     pub(super) call: Call,
     pub(super) outbox: Arc<dyn Outbox>,
     pub(super) server: Arc<Inner>,
+    /// The arguments of a prompt, or the variables of a template.
+    pub(super) texts: Texts,
     /// This run of the handler, on a request without a session.
     pub(super) round: Option<Arc<Round>>,
 }
@@ -33,8 +36,9 @@ impl Request {
 /// Something a handler can take.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take `{Self}`",
-    note = "handlers take `Args<T>`, `State<T>` and `Context`; a function marked #[tool] also \
-            takes plain parameters whose types implement Deserialize and JsonSchema"
+    note = "handlers take `Args<T>`, `State<T>`, `Texts`, `Context` and `Server`; a function \
+            marked #[tool] also takes plain parameters whose types implement Deserialize and \
+            JsonSchema"
 )]
 pub trait FromRequest: Sized {
     /// Takes it from a call.
@@ -62,8 +66,9 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest for Args<T> {
             Some(read) => read,
             None => serde_json::from_slice(b"{}"),
         };
-        read.map(Args)
-            .map_err(|e| ToolError::new(format!("these arguments do not fit the schema: {e}")))
+        read.map(Args).map_err(|e| {
+            ToolError::of_arguments(format!("these arguments do not fit the schema: {e}"))
+        })
     }
 
     fn input_schema() -> Option<RawJson> {
@@ -89,6 +94,13 @@ impl<T: Send + Sync + 'static> FromRequest for State<T> {
             .and_then(|any| any.downcast().ok())
             .map(State)
             .ok_or_else(|| ToolError::new(format!("the server has no state {}", type_name::<T>())))
+    }
+}
+
+/// The server itself, to change what it offers.
+impl FromRequest for Server {
+    fn from_request(request: &Request) -> Result<Self, ToolError> {
+        Ok(Self { inner: request.server.clone() })
     }
 }
 

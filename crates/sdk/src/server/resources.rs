@@ -1,10 +1,7 @@
-//! Resources of a server.
+//! Resources of a source of their own.
 
-use carrick_proto::types::{
-    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, ResourceTemplate,
-    RpcError,
-};
-use futures_util::future::BoxFuture;
+use carrick_proto::types::{ListResourcesResult, ReadResourceResult, ResourceTemplate, RpcError};
+use futures_util::future::{BoxFuture, FutureExt, ready};
 
 /// Something with resources (`server/resources`).
 pub trait ResourceSource: Send + Sync {
@@ -24,16 +21,24 @@ pub trait ResourceSource: Send + Sync {
     fn templates(&self) -> Vec<ResourceTemplate> {
         Vec::new()
     }
+
+    /// A client subscribes to a resource: changes of it are to be told by
+    /// [`super::Server::notify_resource_updated`]. Called once a client and a
+    /// resource, if the builder allows subscriptions at all. By default every
+    /// resource can be subscribed to.
+    ///
+    /// # Errors
+    /// When this one cannot be, as [`not_found`] for an unknown URI.
+    fn subscribe<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, Result<(), RpcError>> {
+        ready(Ok(())).boxed()
+    }
+
+    /// Such a subscription has ended; called once for each that was agreed to.
+    fn unsubscribe(&self, _uri: &str) {}
 }
 
 /// The error for a URI that leads nowhere, or nowhere the client may go.
 pub fn not_found(uri: &str) -> RpcError {
     RpcError::invalid_params(format!("no resource {uri}"))
         .with_data(&serde_json::json!({ "uri": uri }))
-}
-
-pub(super) fn templates_page(source: &dyn ResourceSource) -> ListResourceTemplatesResult {
-    let mut page = ListResourceTemplatesResult::default();
-    page.resource_templates = source.templates();
-    page
 }

@@ -106,7 +106,7 @@ pub(crate) fn of_nothing() -> RawJson {
     raw(&serde_json::json!({ "type": "object", "additionalProperties": false }))
 }
 
-fn raw(value: &Value) -> RawJson {
+pub(crate) fn raw(value: &Value) -> RawJson {
     #[expect(clippy::expect_used, reason = "a value tree always serializes")]
     serde_json::value::to_raw_value(value).expect("a value tree serializes")
 }

@@ -1,12 +1,12 @@
 //! What a driver serves.
 
+use super::subscribe::Direct;
 use super::{Dispatch, Outbox, Server};
-use carrick_proto::http::{ParamHeader, param_headers};
+use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::{Call, CallKey, Identity};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Something that answers clients: a [`Server`], or what stands in front of
@@ -58,40 +58,10 @@ impl Service for Server {
     }
 
     fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
-        Box::new(Direct { server: self.clone(), outbox })
+        Box::new(Direct::new(self.clone(), outbox))
     }
 
     fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
-        self.inner.mirrored.get(tool).cloned()
+        self.inner.tools.now().get(tool)?.mirrored().cloned()
     }
-}
-
-/// A conversation with a server of this process.
-struct Direct {
-    server: Server,
-    outbox: Arc<dyn Outbox>,
-}
-
-impl Connection for Direct {
-    fn call(&mut self, call: Call) -> Dispatch {
-        self.server.dispatch(call, &self.outbox)
-    }
-}
-
-/// The mirrored arguments of each tool that has some.
-pub(super) fn mirrored<'a>(
-    tools: impl Iterator<Item = &'a carrick_proto::types::Tool>,
-) -> BTreeMap<String, Arc<[ParamHeader]>> {
-    let mut params = BTreeMap::new();
-    for tool in tools {
-        let Ok(schema) = serde_json::from_str(tool.input_schema.get()) else { continue };
-        match param_headers(&schema) {
-            Ok(headers) if headers.is_empty() => {}
-            Ok(headers) => {
-                params.insert(tool.name.clone(), headers.into());
-            }
-            Err(error) => tracing::warn!(tool = %tool.name, %error, "clients will leave it out"),
-        }
-    }
-    params
 }

@@ -1,5 +1,12 @@
 //! What functions become: definitions, schemas, results.
 
+mod changes;
+mod completion;
+mod pages;
+mod prompts;
+mod resources;
+mod talk;
+
 use super::*;
 use crate::client::{CallError, Client, ClientConfig, Era};
 use crate::transport::memory;
@@ -94,7 +101,7 @@ impl ResourceSource for Shelf {
     fn list(&self, cursor: Option<&str>) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
         let page = match cursor {
             None => Ok(vec![Resource::new("demo://ok", "ok")].into()),
-            Some(cursor) => Err(dispatch::unknown_cursor(cursor)),
+            Some(cursor) => Err(listing::unknown_cursor(cursor)),
         };
         ready(page).boxed()
     }
@@ -131,7 +138,7 @@ async fn connect(era: Era) -> Client {
 
 fn definition(name: &str) -> (Definition, Value) {
     let server = server();
-    let tool = server.tools().into_iter().find(|tool| tool.name == name).unwrap().clone();
+    let tool = server.tools().into_iter().find(|tool| tool.name == name).unwrap();
     let schema = serde_json::from_str(tool.input_schema.get()).unwrap();
     (tool, schema)
 }
@@ -270,6 +277,39 @@ async fn cursors_that_were_never_given_out_are_refused() {
         }
     }
     assert_eq!(client.list_resource_templates().await.unwrap().len(), 1);
+}
+
+#[tool]
+async fn regional(
+    /// Where
+    #[header("Region")]
+    region: String,
+    #[header("Count")] count: Option<u32>,
+) -> String {
+    format!("{region} {count:?}")
+}
+
+#[test]
+fn arguments_with_a_header_say_so_in_the_schema() {
+    let by_hand = Tool::new("by-hand", async |Args(_): Args<Search>| "x".to_owned())
+        .header("query", "Query")
+        .header("no such argument", "X");
+    let server = Server::builder("test", "1").tools(tools![regional]).tool(by_hand).build();
+    let tools = server.tools();
+    let schema =
+        |at: usize| -> Value { serde_json::from_str(tools[at].input_schema.get()).unwrap() };
+    assert_eq!(schema(0)["properties"]["query"]["x-mcp-header"], "Query");
+    assert_eq!(schema(1)["properties"]["region"]["x-mcp-header"], "Region");
+    assert_eq!(schema(1)["properties"]["region"]["description"], "Where");
+    assert_eq!(schema(1)["properties"]["count"]["x-mcp-header"], "Count");
+    let headers = |tool: &str| -> Vec<String> {
+        let mirrored = Service::mirrored(&server, tool).unwrap_or_default();
+        mirrored.iter().map(|header| header.header.clone()).collect()
+    };
+    assert_eq!(headers("regional"), ["mcp-param-count", "mcp-param-region"]);
+    assert_eq!(headers("by-hand"), ["mcp-param-query"]);
+    server.remove_tool("by-hand");
+    assert!(headers("by-hand").is_empty());
 }
 
 #[test]

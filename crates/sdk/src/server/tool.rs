@@ -1,8 +1,11 @@
 //! A tool: its definition and what it does.
 
-use super::{Handler, Request, ToolError};
+use super::listing::Entry;
+use super::{Handler, Request, ToolError, schema};
+use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use std::sync::Arc;
 
 type Run = dyn Fn(Request) -> BoxFuture<'static, Result<CallToolResult, ToolError>> + Send + Sync;
@@ -13,6 +16,8 @@ pub struct Tool {
     definition: Definition,
     run: Arc<Run>,
     may_ask: bool,
+    /// The arguments that clients mirror into HTTP headers.
+    mirrored: Arc<[ParamHeader]>,
 }
 
 impl Tool {
@@ -24,6 +29,7 @@ impl Tool {
             definition,
             run: Arc::new(move |request| handler.call(request)),
             may_ask: H::may_ask(),
+            mirrored: Arc::new([]),
         }
     }
 
@@ -73,6 +79,27 @@ impl Tool {
         self
     }
 
+    /// Has clients mirror an argument into the HTTP header `Mcp-Param-…` of this
+    /// name (`server/tools`, `x-mcp-header`). It must be a string, an integer or
+    /// a boolean, or clients will leave the tool out.
+    #[must_use]
+    pub fn header(mut self, argument: &str, name: &str) -> Self {
+        let mut schema: Value =
+            serde_json::from_str(self.definition.input_schema.get()).unwrap_or_default();
+        let property = schema.get_mut("properties").and_then(|all| all.get_mut(argument));
+        match property.and_then(Value::as_object_mut) {
+            Some(property) => {
+                property.insert("x-mcp-header".into(), name.into());
+                self.definition.input_schema = schema::raw(&schema);
+            }
+            None => {
+                let tool = &self.definition.name;
+                tracing::error!(tool, argument, "a header of an argument that there is not");
+            }
+        }
+        self
+    }
+
     /// The definition as it is listed.
     pub fn definition(&self) -> &Definition {
         &self.definition
@@ -81,6 +108,11 @@ impl Tool {
     /// Whether its handler may ask the client.
     pub(super) fn may_ask(&self) -> bool {
         self.may_ask
+    }
+
+    /// The arguments that clients mirror into HTTP headers.
+    pub(super) fn mirrored(&self) -> Option<&Arc<[ParamHeader]>> {
+        (!self.mirrored.is_empty()).then_some(&self.mirrored)
     }
 
     pub(super) fn call(
@@ -92,6 +124,30 @@ impl Tool {
 
     fn annotations_mut(&mut self) -> &mut ToolAnnotations {
         self.definition.annotations.get_or_insert_default()
+    }
+}
+
+impl Entry for Tool {
+    type Definition = Definition;
+    const LIST: &'static str = "tools";
+
+    fn key(&self) -> &str {
+        &self.definition.name
+    }
+
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn prepare(&mut self) {
+        let schema = serde_json::from_str(self.definition.input_schema.get());
+        match schema.map(|schema| param_headers(&schema)) {
+            Ok(Ok(headers)) => self.mirrored = headers.into(),
+            Ok(Err(error)) => {
+                tracing::warn!(tool = %self.definition.name, %error, "clients will leave it out");
+            }
+            Err(error) => tracing::warn!(tool = %self.definition.name, %error, "no schema"),
+        }
     }
 }
 

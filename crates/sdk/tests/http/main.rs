@@ -6,6 +6,7 @@
 
 mod client;
 mod legacy;
+mod listen;
 mod modern;
 mod old;
 mod pair;

@@ -41,6 +41,9 @@ impl Replay<'_> {
             }
             What::Do(what) => match what.split_once(' ') {
                 Some(("session", revision)) => self.shake_hands(revision).await,
+                None if what == "close" => {
+                    poll_fn(|cx| self.transport.poll_close(cx)).await;
+                }
                 None if what == "silence" => {
                     let more = tokio::time::timeout(Duration::from_secs(100), self.next()).await;
                     assert!(more.is_err(), "{at}: {more:?}");

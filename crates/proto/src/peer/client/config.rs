@@ -21,6 +21,9 @@ pub struct ClientConfig {
     /// The one revision to offer and to accept; it also settles the era.
     /// Default: all that there are, newest first.
     pub revision: Option<Revision>,
+    /// The revision to begin a handshake with, where the server may answer with
+    /// another one. Default: the newest that has sessions.
+    pub offer: Option<Revision>,
     /// How long the server may be silent on the probe before the handshake is
     /// tried. Default 3 s.
     pub probe_timeout: Duration,
@@ -48,6 +51,7 @@ impl ClientConfig {
             capabilities: "{}".into(),
             era: None,
             revision: None,
+            offer: None,
             probe_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(10),
             listen: true,

@@ -4,7 +4,7 @@ use super::{CallError, CallOptions, ClientOutput, ClientPeer, Head, Phase};
 use crate::method::Method;
 use crate::peer::pass::{self, Caller, MetaAt, Reply};
 use crate::peer::{Lane, brief};
-use crate::revision::{Part, Revision};
+use crate::revision::{Part, Revision, Untranslatable};
 use crate::rpc::{self, Field, Id, Kind, Message};
 use alloc::borrow::Cow;
 use alloc::format;
@@ -63,8 +63,11 @@ impl ClientPeer {
         let Forward { message, revision: from, .. } = forward;
         let (from, to) = (*from, self.revision);
         let part = Part::Params(message.method());
-        let (params, losses) = pass::body_in(message, part, from, to)
-            .map_err(|error| CallError::Params(error.to_string()))?;
+        let (params, losses) =
+            pass::body_in(message, part, from, to).map_err(|error| match error {
+                Untranslatable::Method(method) => CallError::NotOffered(method.name()),
+                other => CallError::Params(other.to_string()),
+            })?;
         let untouched = message.body_span().is_some_and(|span| {
             params.as_bytes().as_ptr() == message.bytes()[span.range()].as_ptr()
         });

@@ -146,7 +146,8 @@ impl ClientPeer {
     }
 
     fn initialize(&mut self, now: Duration) {
-        self.revision = self.config.revision.unwrap_or(Revision::NEWEST_HANDSHAKE);
+        let first = self.config.revision.or(self.config.offer.filter(|r| r.is_legacy()));
+        self.revision = first.unwrap_or(Revision::NEWEST_HANDSHAKE);
         self.phase = Phase::Initializing { id: self.next_id };
         self.shake_hands(now);
     }

@@ -3,6 +3,7 @@
 use crate::revision::Revision;
 use crate::types::{Implementation, ListCapability, ServerCapabilities};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -12,8 +13,11 @@ use serde_json::value::RawValue;
 pub struct Identity {
     /// Members of a result after `protocolVersion`.
     pub(super) initialize: Vec<u8>,
-    /// The result of `server/discover`, but for what every result carries.
-    pub(super) discover: Vec<u8>,
+    /// The result of `server/discover`, but for what every result carries and
+    /// for the revisions.
+    discover: Vec<u8>,
+    /// The revisions that the server speaks, newest first.
+    spoken: Vec<Revision>,
     /// What every modern result carries in front.
     pub(super) complete: Vec<u8>,
     /// The same when the result has a `_meta` of its own.
@@ -71,7 +75,6 @@ impl Identity {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
         struct Discover<'a> {
-            supported_versions: Vec<&'static str>,
             capabilities: &'a RawValue,
             #[serde(skip_serializing_if = "Option::is_none")]
             instructions: Option<&'a str>,
@@ -79,13 +82,7 @@ impl Identity {
             cache_scope: &'static str,
         }
         let initialize = Initialize { capabilities, server_info: info, instructions };
-        let discover = Discover {
-            supported_versions: supported(),
-            capabilities,
-            instructions,
-            ttl_ms: 0,
-            cache_scope: "private",
-        };
+        let discover = Discover { capabilities, instructions, ttl_ms: 0, cache_scope: "private" };
         let info_json = info.get();
         let read: ServerCapabilities = serde_json::from_str(capabilities.get())?;
         let server_info =
@@ -100,6 +97,7 @@ impl Identity {
         Ok(Self {
             initialize: serde_json::to_vec(&initialize)?,
             discover: serde_json::to_vec(&discover)?,
+            spoken: Revision::ALL.iter().rev().copied().collect(),
             complete: typed("complete"),
             input_required: typed("input_required"),
             complete_bare: br#""resultType":"complete""#,
@@ -107,6 +105,38 @@ impl Identity {
             logging: read.logging.is_some(),
             changes: Announced::of(&read),
         })
+    }
+
+    /// The same server, speaking these revisions only.
+    #[must_use]
+    pub fn speaking(mut self, revisions: &[Revision]) -> Self {
+        self.spoken.retain(|revision| revisions.contains(revision));
+        self
+    }
+
+    /// The names of the revisions that it speaks, newest first.
+    pub(super) fn supported(&self) -> Vec<&'static str> {
+        self.spoken.iter().map(|revision| revision.date()).collect()
+    }
+
+    /// Whether it speaks `revision`.
+    pub(super) fn speaks(&self, revision: Revision) -> bool {
+        self.spoken.contains(&revision)
+    }
+
+    /// The newest revision of a lifecycle that it speaks.
+    pub(super) fn newest(&self, legacy: bool) -> Option<Revision> {
+        self.spoken.iter().copied().find(|revision| revision.is_legacy() == legacy)
+    }
+
+    /// The result of `server/discover`, but for what every result carries.
+    pub(super) fn discover(&self) -> Vec<u8> {
+        let names = self.supported();
+        // Dates need no escapes.
+        let names: Vec<String> = names.iter().map(|date| format!("\"{date}\"")).collect();
+        let mut body = format!("{{\"supportedVersions\":[{}],", names.join(",")).into_bytes();
+        body.extend_from_slice(&self.discover[1..]);
+        body
     }
 
     /// What the result of a listen carries; `member` goes into its `_meta`.
@@ -132,9 +162,4 @@ impl Announced {
             subscribe: resources.is_some_and(|resources| resources.subscribe),
         }
     }
-}
-
-/// Every revision, newest first.
-pub(super) fn supported() -> Vec<&'static str> {
-    Revision::ALL.iter().rev().map(|r| r.date()).collect()
 }

@@ -1,7 +1,6 @@
 //! Which revision a request is made in, and the handshake of sessions.
 
 use super::batch::Place;
-use super::identity::supported;
 use super::{ServerOutput, ServerPeer, Session, ask};
 use crate::method::Method;
 use crate::peer::brief;
@@ -16,8 +15,9 @@ use serde::Serialize;
 impl ServerPeer {
     /// Which revision a request is made in, by what it says or by the session.
     pub(super) fn revision_of(&self, message: &Message) -> Result<Revision, RpcError> {
-        if message.field(Field::MetaProtocolVersion).is_some() {
-            return modern_revision(message);
+        let stateless = self.identity.newest(false).is_some();
+        if stateless && message.field(Field::MetaProtocolVersion).is_some() {
+            return self.modern_revision(message);
         }
         if message.method() == Method::Initialize {
             return Ok(Revision::NEWEST_HANDSHAKE);
@@ -35,11 +35,16 @@ impl ServerPeer {
         if message.method() == Method::Ping {
             return Ok(Revision::NEWEST_HANDSHAKE);
         }
+        let how = match (stateless, self.identity.newest(true)) {
+            (true, Some(_)) => {
+                "send initialize first, or put io.modelcontextprotocol/protocolVersion into _meta"
+            }
+            (true, None) => "put io.modelcontextprotocol/protocolVersion into _meta",
+            (false, _) => "send initialize first",
+        };
         Err(RpcError::invalid_params(format!(
-            "no protocol version: send initialize first, or put {} into _meta; \
-             this server speaks {}",
-            "io.modelcontextprotocol/protocolVersion",
-            supported().join(", "),
+            "no protocol version: {how}; this server speaks {}",
+            self.identity.supported().join(", "),
         )))
     }
 
@@ -60,9 +65,12 @@ impl ServerPeer {
             let error = RpcError::invalid_params("initialize needs params.protocolVersion");
             return Err((id, error));
         };
-        let revision = Revision::from_date(&asked)
-            .filter(|r| r.is_legacy())
-            .unwrap_or(Revision::NEWEST_HANDSHAKE);
+        let known = Revision::from_date(&asked);
+        let spoken = known.filter(|r| r.is_legacy() && self.identity.speaks(*r));
+        let Some(revision) = spoken.or(self.identity.newest(true)) else {
+            let text = "this server has no sessions: every request says what it speaks";
+            return Err((id, self.unsupported(&asked, text)));
+        };
         let version = format!("\"protocolVersion\":\"{revision}\"");
         let said = Bytes::copy_from_slice(&self.identity.initialize);
         let said = match self.older(said, Part::Result(Method::Initialize), revision) {
@@ -93,37 +101,43 @@ impl ServerPeer {
         self.reply(place, &id, b"{}");
         Ok(())
     }
-}
 
-/// The revision that a request with per-request metadata names.
-fn modern_revision(message: &Message) -> Result<Revision, RpcError> {
-    let Some(asked) = message.text(Field::MetaProtocolVersion) else {
-        return Err(RpcError::invalid_params("the protocol version in _meta must be a string"));
-    };
-    let level = message.field(Field::MetaLogLevel);
-    if level.is_some() && log_level(message, Field::MetaLogLevel).is_none() {
-        return Err(RpcError::invalid_params("the log level in _meta is none of the eight"));
+    /// The revision that a request with per-request metadata names.
+    fn modern_revision(&self, message: &Message) -> Result<Revision, RpcError> {
+        let Some(asked) = message.text(Field::MetaProtocolVersion) else {
+            return Err(RpcError::invalid_params("the protocol version in _meta must be a string"));
+        };
+        let level = message.field(Field::MetaLogLevel);
+        if level.is_some() && log_level(message, Field::MetaLogLevel).is_none() {
+            return Err(RpcError::invalid_params("the log level in _meta is none of the eight"));
+        }
+        let known = Revision::from_date(&asked);
+        let Some(revision) = known.filter(|r| !r.is_legacy() && self.identity.speaks(*r)) else {
+            let text = format!("protocol version {:?} is not supported per request", {
+                brief(asked.as_bytes())
+            });
+            return Err(self.unsupported(&asked, &text));
+        };
+        let capabilities = message.field(Field::MetaClientCapabilities);
+        if capabilities.is_none_or(|json| json.first() != Some(&b'{')) {
+            return Err(RpcError::invalid_params(
+                "_meta needs io.modelcontextprotocol/clientCapabilities, an object",
+            ));
+        }
+        Ok(revision)
     }
-    let known = Revision::from_date(&asked).filter(|r| !r.is_legacy());
-    let Some(revision) = known else {
+
+    /// The error for a revision that the server does not speak, or not in this
+    /// way; it names those that it does.
+    fn unsupported(&self, asked: &str, text: &str) -> RpcError {
         #[derive(Serialize)]
         struct Data<'a> {
             supported: Vec<&'static str>,
             requested: &'a str,
         }
-        let data = Data { supported: supported(), requested: &asked };
-        let text = format!("protocol version {:?} is not supported per request", {
-            brief(asked.as_bytes())
-        });
-        return Err(RpcError::new(RpcError::UNSUPPORTED_VERSION, text).with_data(&data));
-    };
-    let capabilities = message.field(Field::MetaClientCapabilities);
-    if capabilities.is_none_or(|json| json.first() != Some(&b'{')) {
-        return Err(RpcError::invalid_params(
-            "_meta needs io.modelcontextprotocol/clientCapabilities, an object",
-        ));
+        let data = Data { supported: self.identity.supported(), requested: asked };
+        RpcError::new(RpcError::UNSUPPORTED_VERSION, text).with_data(&data)
     }
-    Ok(revision)
 }
 
 pub(super) fn log_level(message: &Message, field: Field) -> Option<LogLevel> {

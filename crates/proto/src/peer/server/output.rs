@@ -106,6 +106,17 @@ pub enum Outcome {
     Forwarded(Box<Reply>),
 }
 
+impl Outcome {
+    /// Whether what was asked for has been done.
+    pub(super) fn is_success(&self) -> bool {
+        match self {
+            Self::Result { .. } | Self::Response(_) => true,
+            Self::Forwarded(reply) => !reply.is_error() && !reply.is_input_required(),
+            Self::InputRequired(_) | Self::Listening(_) | Self::Error(_) => false,
+        }
+    }
+}
+
 /// What a message to the client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {

@@ -350,6 +350,6 @@ fn what_cannot_be_sent_ends_at_once() {
     between.drain();
     assert!(between.to_server.is_empty());
     assert!(
-        matches!(between.heard.pop(), Some(ClientOutput::Resolved(of, Err(CallError::Params(_)))) if of == id)
+        matches!(between.heard.pop(), Some(ClientOutput::Resolved(of, Err(CallError::NotOffered(_)))) if of == id)
     );
 }

@@ -197,6 +197,7 @@ fn what_is_no_filter_is_refused() {
     for (id, params) in [
         json!({}),
         json!({ "notifications": null }),
+        json!({ "notifications": [true] }),
         json!({ "notifications": { "toolsListChanged": "yes" } }),
         json!({ "notifications": { "resourceSubscriptions": [1] } }),
     ]

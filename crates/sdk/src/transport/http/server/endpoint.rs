@@ -40,9 +40,15 @@ impl Endpoint {
         options: HttpServerOptions,
     ) -> Self {
         let sessions = Sessions::new(&options);
-        let (listeners, old) = (Listeners::default(), Streams::default());
-        let reported = AtomicBool::new(false);
-        Self { service, options, sessions, listeners, old, access, reported }
+        Self {
+            service,
+            options,
+            sessions,
+            listeners: Listeners::default(),
+            old: Streams::default(),
+            access,
+            reported: AtomicBool::new(false),
+        }
     }
 
     pub(super) async fn answer(

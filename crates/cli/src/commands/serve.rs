@@ -1,0 +1,89 @@
+//! `carrick serve`
+
+use super::server::{http, told_to_end};
+use crate::args::{Arguments, Serve};
+use crate::exit::{Code, Failure};
+use crate::print::{self, shown};
+use crate::setup::Setup;
+use carrick::Client;
+use carrick::client::{ClientConfig, Hooks};
+use carrick::transport::{LineTransport, stdio};
+use carrick::types::Implementation;
+use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_host::permission::quoted;
+use carrick_host::registry::{Opener, Registry, ServerError};
+use futures_util::future::{BoxFuture, FutureExt};
+use std::process::ExitCode;
+
+/// Offers a configured server to clients of any revision, until it is told to
+/// end or its client has gone.
+pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode, Failure> {
+    let setup = Setup::new(arguments, None)?;
+    let name = one_of(&setup.registry, serve.server.as_deref())?;
+    let opener = setup.registry.opener(&name)?;
+    let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
+    let gateway = Gateway::open(Configured(opener), GatewayOptions::new(info));
+    let gateway = gateway.await.map_err(unreachable)?;
+    let served = match &serve.http {
+        Some(address) => http(gateway.clone(), address).await,
+        None => on_stdio(&gateway).await,
+    };
+    gateway.close().await;
+    served
+}
+
+async fn on_stdio(gateway: &Gateway) -> Result<ExitCode, Failure> {
+    let streams = stdio::take().map_err(Failure::failed)?;
+    let transport = LineTransport::new(streams.0, streams.1);
+    print::say(format_args!("serving {} on stdin and stdout", quoted(gateway.server())));
+    tokio::select! {
+        served = carrick::serve(gateway, transport) => served.map_err(Failure::failed)?,
+        () = told_to_end()? => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The server that was named, or the only one there is.
+fn one_of(registry: &Registry, named: Option<&str>) -> Result<String, Failure> {
+    if let Some(name) = named {
+        return Ok(name.to_owned());
+    }
+    let names: Vec<&str> = registry.names().collect();
+    match names[..] {
+        [only] => Ok(only.to_owned()),
+        _ => {
+            let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+            let text = "more than one server is configured: say which by --server";
+            Err(Failure::usage(text).hint(format!("there are: {}", names.join(", "))))
+        }
+    }
+}
+
+fn unreachable(error: ConnectError) -> Failure {
+    match error.downcast::<ServerError>() {
+        Ok(error) => Failure::from(*error),
+        Err(error) => Failure::new(Code::Unreachable, shown(&error.to_string())),
+    }
+}
+
+/// A server of the config.
+struct Configured(Opener);
+
+impl Upstream for Configured {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn tells_calls_apart(&self) -> bool {
+        self.0.is_http()
+    }
+
+    fn connect(
+        &self,
+        config: ClientConfig,
+        hooks: Hooks,
+    ) -> BoxFuture<'_, Result<Client, ConnectError>> {
+        let opened = self.0.open(config, hooks);
+        opened.map(|opened| opened.map_err(ConnectError::from)).boxed()
+    }
+}
