@@ -127,6 +127,11 @@ pub(crate) struct Outcome {
     pub(crate) failed: usize,
 }
 
+/// Runs every scenario.
+pub(crate) fn run_all() -> Result<Outcome> {
+    check(&Options::default())
+}
+
 fn check(options: &Options) -> Result<Outcome> {
     let chosen = options.chosen();
     if chosen.is_empty() {
@@ -181,7 +186,12 @@ impl Rig {
     fn new() -> Result<Rig> {
         let suite = Suite::install()?;
         let mut build = process::cargo(&["build", "--locked", "--package", "carrick-testkit"]);
-        process::run(build.args(["--example", "conformance_server"]))?;
+        process::run(build.args([
+            "--example",
+            "conformance_server",
+            "--example",
+            "conformance_client",
+        ]))?;
         let target = process::target_directory()?;
         let examples = target.join("debug/examples");
         Ok(Rig {

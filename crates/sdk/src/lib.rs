@@ -28,6 +28,8 @@ mod drive;
 pub mod net;
 pub mod server;
 pub mod transport;
+#[cfg(feature = "validate")]
+pub mod validate;
 
 pub use carrick_macros::{prompt, resource, tool};
 pub use carrick_proto as proto;
@@ -43,6 +45,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/server-guide.md")]
     struct ServerGuide;
+    #[doc = include_str!("../../../docs/client-guide.md")]
+    struct ClientGuide;
 }
 
 // What the macros name, so that their users need no such dependencies.
