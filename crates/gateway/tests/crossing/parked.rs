@@ -88,6 +88,16 @@ async fn a_client_that_cannot_be_asked_is_not() {
     assert_eq!(gateway.parked().0, 0);
 }
 
+#[tokio::test]
+async fn a_request_that_has_no_rounds_is_not_parked() {
+    let asking = Asking::default();
+    let gateway = Gateway::open(asking.clone(), options()).await.unwrap();
+    let mut client = RawClient::of(gateway.clone());
+    client.ask("tools/list", json!({})).await;
+    asking.refused(1).await;
+    assert_eq!(gateway.parked(), (0, 0));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_is_given_up_when_its_time_is_over() {
     let asking = Asking::default();
