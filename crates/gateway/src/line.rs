@@ -23,6 +23,9 @@ pub(crate) trait LineEvents: Relay {
     /// It has been opened.
     fn opened(&self, server: &ServerDescription);
 
+    /// It has ended.
+    fn closed(&self) {}
+
     /// Something has changed at the server.
     fn changed(&self, changed: Changed);
 }
@@ -108,6 +111,11 @@ impl Line {
         Ok(client)
     }
 
+    /// Whether it has been closed for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
     /// Closes the connection for good.
     pub(crate) async fn close(&self) {
         let up = {
@@ -184,6 +192,7 @@ impl Line {
             ClientEvent::Closed(how) => {
                 tracing::warn!(server = &*name, how, "the connection to the server has ended");
                 lock(&state).ended(turn, &name, &how);
+                events.closed();
             }
             ClientEvent::Changed(changed) => events.changed(changed),
             ClientEvent::Noise(what) => {

@@ -117,6 +117,12 @@ impl LineEvents for Trunk {
         }
     }
 
+    fn closed(&self) {
+        if let Some(gateway) = self.gateway.upgrade().filter(|_| self.is_main) {
+            gateway.closed();
+        }
+    }
+
     fn changed(&self, changed: Changed) {
         if let Some(gateway) = self.gateway.upgrade().filter(|_| self.is_main) {
             gateway.changed(&changed);
@@ -145,6 +151,12 @@ impl<T: LineEvents> LineEvents for Ears<T> {
     fn opened(&self, server: &ServerDescription) {
         if let Some(owner) = self.0.upgrade() {
             owner.opened(server);
+        }
+    }
+
+    fn closed(&self) {
+        if let Some(owner) = self.0.upgrade() {
+            owner.closed();
         }
     }
 

@@ -45,6 +45,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/server-guide.md")]
     struct ServerGuide;
+    #[doc = include_str!("../../../docs/client-guide.md")]
+    struct ClientGuide;
 }
 
 // What the macros name, so that their users need no such dependencies.

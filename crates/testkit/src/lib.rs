@@ -1,6 +1,7 @@
 //! Test peers and fixtures for the workspace.
 
 pub mod conformance;
+pub mod crossing;
 pub mod faulty;
 pub mod fixture;
 pub mod model;

@@ -133,6 +133,30 @@ async fn d035_a_session_that_is_never_kept_ends_the_connection() {
 }
 
 #[tokio::test]
+async fn d037_only_a_handshake_that_succeeds_names_the_session() {
+    for named in [true, false] {
+        let server = Scripted::start(move |seen| match seen.method().as_str() {
+            "server/discover" => json(400, &["Mcp-Session-Id: x"], "{}"),
+            "initialize" if named => json(200, &["Mcp-Session-Id: s"], &result(seen, INITIALIZED)),
+            "initialize" => answer(seen, INITIALIZED),
+            "notifications/initialized" => json(202, &["Mcp-Session-Id: y"], "{}"),
+            "GET" => empty(405),
+            _ => json(200, &["Mcp-Session-Id: z"], &result(seen, TOOL_OK)),
+        })
+        .await;
+        let client = connect(&server, None).await.unwrap();
+        for _ in 0..2 {
+            call(&client).await.unwrap();
+        }
+        for seen in server.seen() {
+            let opens = matches!(seen.method().as_str(), "server/discover" | "initialize");
+            let expected = (named && !opens).then_some("s");
+            assert_eq!(seen.header("mcp-session-id"), expected, "{}", seen.method());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_404_without_a_session_is_just_a_status() {
     let server = Scripted::start(|seen| match seen.method().as_str() {
         "initialize" => answer(seen, INITIALIZED),

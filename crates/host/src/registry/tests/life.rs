@@ -196,3 +196,38 @@ async fn what_may_not_run_says_why() {
     assert_eq!(catalog.failed.len(), 2, "a disabled one is no failure");
     assert_eq!(folder.heard("off Connecting") + folder.heard("strange Connecting"), 0);
 }
+
+#[tokio::test]
+async fn d056_a_burst_of_changes_is_one_new_list() {
+    let folder = Folder::new();
+    let script = r#"
+        change='{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+        while read -r line; do
+          id=${line#*\"id\":}; id=${id%%,*}
+          result='{"content":[]}'
+          case $line in
+            *server/discover*)
+              result='{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}' ;;
+            *tools/list*) echo list >> "$STARTS"; result='{"tools":[]}' ;;
+            *\"burst\"*) for n in $(seq 1000); do echo "$change"; done ;;
+          esac
+          echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
+          case $line in *tools/list*) echo "$change" ;; esac
+        done"#;
+    let registry = folder.registry(vec![folder.server("s", script)], None);
+    let lists = || {
+        let text = std::fs::read_to_string(folder.path("starts")).unwrap_or_default();
+        text.lines().count()
+    };
+    registry.catalog().await;
+    for round in 1..=3 {
+        registry.call("s", "burst", b"{}", None).await.unwrap();
+        let changes = folder.heard("ToolsChanged");
+        assert!(changes >= 1000 * round, "all are told: {changes}");
+        registry.catalog().await;
+        // The answer to a list comes before the change that follows it.
+        registry.call("s", "other", b"{}", None).await.unwrap();
+        assert_eq!(lists(), 1 + round, "once when it is needed, and not for each");
+    }
+    registry.close().await;
+}

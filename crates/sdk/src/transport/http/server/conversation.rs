@@ -76,7 +76,7 @@ impl Conversation {
 
     /// Whether no handler is at work.
     pub(super) fn is_idle(&self) -> bool {
-        self.running.is_empty()
+        self.handles.is_empty()
     }
 
     /// What comes next.
