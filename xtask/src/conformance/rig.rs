@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::Run;
-use super::scenarios::Side;
+use super::scenarios::{Scenario, Side};
 use super::suite::Suite;
 use super::verdict::Verdict;
 use crate::served::Served;
@@ -32,9 +32,12 @@ impl Target {
         }
     }
 
-    /// Whether programs of this side are reached so.
-    pub(super) fn reaches(self, side: Side) -> bool {
-        self == Target::Direct || side == Side::Server
+    /// Whether what a scenario tests is reached so.
+    pub(super) fn reaches(self, scenario: &Scenario) -> bool {
+        match self {
+            Target::Direct => true,
+            Target::Gateway => scenario.side == Side::Server && scenario.passes_through(),
+        }
     }
 }
 
