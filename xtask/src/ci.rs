@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask ci [--list] [step…]";
 /// The last line is `N passed, N failed`: the tests, and one for each other step.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--list") {
-        steps::ALL.iter().for_each(|step| println!("{:<10} {}", step.name, step.about));
+        steps::ALL.iter().for_each(|step| println!("{:<12} {}", step.name, step.about));
         return Ok(());
     }
     let chosen = choose(arguments)?;
@@ -71,7 +71,7 @@ impl Row {
 }
 
 fn finish(rows: &[Row]) -> Result<()> {
-    println!("\n{:<10} {:<22} {:>8}", "step", "result", "seconds");
+    println!("\n{:<12} {:<22} {:>8}", "step", "result", "seconds");
     for row in rows {
         let counts = row.counts();
         let result = match counts {
@@ -80,7 +80,7 @@ fn finish(rows: &[Row]) -> Result<()> {
             Counts { passed, failed: 0 } => format!("ok: {passed} passed"),
             Counts { passed, failed } => format!("FAILED: {failed} of {}", passed + failed),
         };
-        println!("{:<10} {result:<22} {:>8.1}", row.name, row.time.as_secs_f64());
+        println!("{:<12} {result:<22} {:>8.1}", row.name, row.time.as_secs_f64());
     }
     let total = rows.iter().map(Row::counts).fold(Counts::default(), Counts::plus);
     println!("{} passed, {} failed", total.passed, total.failed);

@@ -18,11 +18,11 @@ const CRATE_LIMIT: usize = 300;
 
 /// Crates that may be there in two incompatible versions, and why.
 const TWO_VERSIONS: [(&str, &str); 5] = [
-    ("bit-set", "the schema validator of the tests stays on the older one; not shipped"),
+    ("bit-set", "the schema validator stays on the older one, which its regex engine brings"),
     ("bit-vec", "comes with bit-set"),
     ("getrandom", "ring stays on the old interface; the crate is a thin call into the kernel"),
     ("io-lifetimes", "cap-std re-exports one version and builds its descriptors on another"),
-    ("syn", "the schema validator of the tests derives with the older one; not shipped"),
+    ("syn", "the schema validator derives with the older one; in builds only, not in the binary"),
 ];
 
 /// `cargo xtask licences`.

@@ -4,13 +4,15 @@ use crate::bridge;
 use crate::call::{Passing, Route};
 use crate::gateway::Inner;
 use crate::session::Session;
+use crate::watch::Subscriptions;
 use carrick::client::Caller;
 use carrick::proto::method::Method;
-use carrick::proto::peer::Call;
+use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::{Part, Revision, translate};
-use carrick::proto::rpc::{Json, Limits, Message};
+use carrick::proto::rpc::{Field, Json, Limits, Message};
 use carrick::server::{Connection, Dispatch, Outbox};
-use carrick::types::LogLevel;
+use carrick::types::{LogLevel, RpcError};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) struct Front {
@@ -27,11 +29,13 @@ pub(crate) struct Front {
     caller: Option<Caller>,
     /// Its number among those who hear of changes.
     listening: Option<u64>,
+    subscriptions: Subscriptions,
 }
 
 impl Front {
     pub(crate) fn new(gateway: Arc<Inner>, outbox: Arc<dyn Outbox>) -> Self {
         Self {
+            subscriptions: Subscriptions::new(gateway.clone()),
             gateway,
             outbox,
             revision: None,
@@ -46,6 +50,18 @@ impl Front {
         if self.listening.is_none() {
             self.listening = Some(self.gateway.listen(&self.outbox));
         }
+    }
+
+    /// A subscription of a session, at a server that has none.
+    fn subscribe(&mut self, call: &Call, begins: bool) -> Dispatch {
+        let Some(uri) = call.message.text(Field::Uri).map(Cow::into_owned) else {
+            let error = RpcError::invalid_params("params.uri must be a string");
+            return Dispatch::Ready(Outcome::Error(error));
+        };
+        if !begins {
+            return Dispatch::Ready(self.subscriptions.unsubscribe(&uri));
+        }
+        self.subscriptions.subscribe(&self.outbox, call, uri)
     }
 
     /// The session at the server that belongs to the client's.
@@ -91,7 +107,18 @@ impl Connection for Front {
 
     fn call(&mut self, call: Call) -> Dispatch {
         let in_session = call.revision.rules().server_requests;
-        if self.gateway.is_stateless() {
+        let stateless = self.gateway.is_stateless();
+        match call.message.method() {
+            Method::SubscriptionsListen => {
+                self.listen();
+                return self.subscriptions.listen(&self.outbox, &call);
+            }
+            method @ (Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) if stateless => {
+                return self.subscribe(&call, method == Method::ResourcesSubscribe);
+            }
+            _ => {}
+        }
+        if stateless {
             let caller = in_session.then(|| self.caller(&call));
             let route = Route::Shared(self.gateway.main.clone());
             return Passing::start(&self.gateway, &self.outbox, route, call, caller);
@@ -108,6 +135,10 @@ impl Connection for Front {
         if let Some(session) = &self.session {
             session.set_level(level);
         }
+    }
+
+    fn cancelled(&mut self, key: CallKey) {
+        self.subscriptions.ended(key);
     }
 
     fn notified(&mut self, message: Message) {

@@ -3,10 +3,11 @@
 use crate::bridge::Bridge;
 use crate::front::Front;
 use crate::identity;
-use crate::line::number;
+use crate::line::{Level, number};
 use crate::pool::Pool;
 use crate::session::Session;
 use crate::shared::Trunk;
+use crate::watch::Watched;
 use crate::{ConnectError, GatewayOptions, Upstream};
 use carrick::client::{Changed, ClientConfig, Reply};
 use carrick::proto::flow::{Full, Parked, Token};
@@ -20,8 +21,12 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+/// The wait before a server is tried again that somebody wants to hear of.
+const REVIVAL: Duration = Duration::from_secs(5);
 
 /// One MCP server, offered to clients of any revision. Cheap to clone; a
 /// [`Service`] for the drivers that serve a [`carrick::Server`].
@@ -31,6 +36,7 @@ pub struct Gateway {
 }
 
 pub(crate) struct Inner {
+    me: Weak<Self>,
     pub(crate) upstream: Arc<dyn Upstream>,
     pub(crate) options: GatewayOptions,
     pub(crate) keys: StateKeys,
@@ -42,12 +48,15 @@ pub(crate) struct Inner {
     /// Whether the server needs no sessions.
     stateless: AtomicBool,
     logs: AtomicBool,
+    /// Whether the first connection has been open before.
+    was_open: AtomicBool,
     parked: Mutex<Parked<Arc<Bridge>>>,
     /// Wakes whoever ends the parked calls whose time is over.
     parking: Arc<Notify>,
     started: Instant,
     fronts: Mutex<BTreeMap<u64, Weak<dyn Outbox>>>,
     sessions: Mutex<Vec<Weak<Session>>>,
+    pub(crate) watched: Watched,
     mirrored: RwLock<BTreeMap<String, Arc<[ParamHeader]>>>,
 }
 
@@ -79,11 +88,14 @@ impl Gateway {
                 identity: RwLock::new(Arc::new(nobody)),
                 stateless: AtomicBool::new(false),
                 logs: AtomicBool::new(false),
+                was_open: AtomicBool::new(false),
                 parked: Mutex::new(Parked::new(options.parked)),
                 parking: Arc::default(),
                 started: Instant::now(),
                 fronts: Mutex::default(),
                 sessions: Mutex::default(),
+                watched: Watched::default(),
+                me: me.clone(),
                 mirrored: RwLock::default(),
                 options,
             }
@@ -163,6 +175,35 @@ impl Inner {
             }
             Err(error) => tracing::warn!(error, "what the server says of itself cannot be read"),
         }
+        if self.was_open.swap(true, Ordering::Relaxed) {
+            self.renew();
+        }
+    }
+
+    /// The first connection is gone. Whoever hears of changes goes on hearing.
+    pub(crate) fn closed(&self) {
+        let Some(gateway) = self.me.upgrade().filter(|_| self.has_listeners()) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            while gateway.has_listeners() && !gateway.main.line.is_closed() {
+                if gateway.main.line.client(Level::Any).await.is_ok() {
+                    return;
+                }
+                tokio::time::sleep(REVIVAL).await;
+            }
+        });
+    }
+
+    /// On a new connection nothing is known of what has changed meanwhile.
+    fn renew(&self) {
+        for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+            self.changed(&changed);
+        }
+        self.watched.tell(self);
+    }
+
+    fn has_listeners(&self) -> bool {
+        !lock(&self.fronts).is_empty()
     }
 
     /// Something has changed at the server.

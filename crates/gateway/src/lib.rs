@@ -5,11 +5,13 @@
 //! of one revision messages pass as the bytes they came as, but for ids and
 //! progress tokens; between revisions they are translated, and what one era
 //! says by requests of the server's the other says by rounds of questions.
+//! What that costs, feature by feature, is in [`fidelity`].
 
 mod asks;
 mod bridge;
 mod call;
 mod error;
+pub mod fidelity;
 mod front;
 mod gateway;
 mod identity;
@@ -20,6 +22,7 @@ mod rounds;
 mod session;
 mod shared;
 mod upstream;
+mod watch;
 
 pub use gateway::Gateway;
 pub use options::GatewayOptions;

@@ -161,6 +161,8 @@ impl State {
         let mut config = ClientConfig::new(gateway.options.info.clone());
         config.capabilities = (&**capabilities).into();
         config.era = Some(Era::Legacy);
+        // Those of parked calls, which are bounded themselves, and of running ones.
+        config.max_asks += gateway.options.parked.count;
         let trunk = Trunk::new(&Arc::downgrade(gateway), gateway, config);
         self.members.push(Member {
             capabilities: capabilities.clone(),

@@ -7,6 +7,8 @@ mod item;
 mod params;
 mod prompt;
 mod resource;
+#[cfg(test)]
+mod tests;
 mod texts;
 mod tool;
 

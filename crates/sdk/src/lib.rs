@@ -28,6 +28,8 @@ mod drive;
 pub mod net;
 pub mod server;
 pub mod transport;
+#[cfg(feature = "validate")]
+pub mod validate;
 
 pub use carrick_macros::{prompt, resource, tool};
 pub use carrick_proto as proto;

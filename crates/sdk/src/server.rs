@@ -3,6 +3,11 @@
 mod ask;
 mod builder;
 mod cache;
+#[cfg(feature = "validate")]
+mod checks;
+#[cfg(not(feature = "validate"))]
+#[path = "server/unchecked.rs"]
+mod checks;
 mod complete;
 mod context;
 mod cursor;
@@ -12,6 +17,7 @@ mod extract;
 mod function;
 mod handler;
 mod hub;
+mod layers;
 mod listing;
 mod live;
 mod output;
@@ -37,6 +43,7 @@ pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};
 pub use function::{Becomes, Function};
 pub use handler::Handler;
+pub use layers::{Allow, Approval};
 pub use output::{Fallible, IntoToolResult, Value, Whole};
 pub use prompt::{DefinedPrompt, Prompt};
 pub use resource::{Contents, DefinedResource, Resource};

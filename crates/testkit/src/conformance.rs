@@ -4,7 +4,9 @@
 //! as anybody would write a server.
 
 mod asks;
+mod changes;
 mod content;
+mod prompts;
 mod resources;
 mod rounds;
 
@@ -17,6 +19,12 @@ pub fn server() -> Server {
         .tools(content::all())
         .tools(asks::all())
         .tools(rounds::all())
-        .resources(resources::Fixed)
+        .tools(changes::all())
+        .prompts(prompts::all())
+        .resource_functions(resources::all())
+        .tools_may_change()
+        .prompts_may_change()
+        .resource_subscriptions()
+        .completions()
         .build()
 }

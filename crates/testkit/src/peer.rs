@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `fixture` | [`crate::fixture`] on stdin and stdout |
 //! | `fixture http ADDR` | the same over Streamable HTTP; says where on stderr |
+//! | `crossing REVISION` | [`crate::crossing`] on stdin and stdout, in one revision |
 //! | `docs` | [`docs`](crate::fixture::docs) on stdin and stdout |
 //! | `weather` | [`crate::weather`] on stdin and stdout |
 //! | `faulty FAULT …` | [`crate::faulty`], a server that misbehaves |
 
-use crate::{faulty, fixture, weather};
+use crate::{crossing, faulty, fixture, weather};
 use carrick::Server;
 use carrick::transport::http::HttpServer;
 use carrick::transport::{LineTransport, stdio};
@@ -24,6 +25,10 @@ pub fn main(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     match words[..] {
         ["fixture"] => run(on_stdio(&fixture::server())),
         ["fixture", "http", address] => run(on_http(fixture::server(), address)),
+        ["crossing", date] => {
+            let server = crossing::server(crossing::revision(date)?);
+            run(on_stdio(&server))
+        }
         ["docs"] => run(on_stdio(&fixture::docs())),
         ["weather"] => run(on_stdio(&weather::server())),
         ["faulty", fault, ref rest @ ..] => Ok(faulty::run(fault.parse()?, rest)?),

@@ -4,10 +4,10 @@ use std::process::Command;
 
 use super::{Counts, Step};
 use crate::metadata::packages;
-use crate::{Result, interop, licences, process, setup, spec, tidy};
+use crate::{Result, conformance, interop, licences, process, setup, spec, tidy};
 
 /// Every step of `cargo xtask ci`.
-pub(super) const ALL: [Step; 10] = [
+pub(super) const ALL: [Step; 11] = [
     Step { name: "fmt", about: "rustfmt would change nothing", run: fmt },
     Step { name: "tidy", about: "sizes, layers, words and files", run: || once(tidy::run(&[])) },
     Step {
@@ -29,6 +29,14 @@ pub(super) const ALL: [Step; 10] = [
         name: "interop",
         about: "official clients and servers against `carrick`",
         run: || interop::run_all().map(Counts::from),
+    },
+    Step {
+        name: "conformance",
+        about: "the official conformance suite against our test programs",
+        run: || {
+            let conformance::Outcome { passed, failed } = conformance::run_all()?;
+            Ok(Counts { passed: passed as u64, failed: failed as u64 })
+        },
     },
 ];
 

@@ -49,7 +49,7 @@ impl Verdict {
                     own += usize::from(!id.starts_with(OF_EVERY_SCENARIO));
                 }
                 "INFO" => {}
-                "SKIPPED" if scenario.may_skip(id).is_some() => {}
+                "SKIPPED" if scenario.may_skip(id, text(check, "errorMessage")) => {}
                 status => problems.push(format!("{status} {id}: {}", explanation(check))),
             }
         }
@@ -146,6 +146,24 @@ mod tests {
         let resume = "server-sse-disconnect-resume";
         assert_eq!(of(&["server-sse-priming-event", resume]), [""; 0]);
         assert_eq!(of(&["server-sse-priming-event"]), [format!("{resume} was not checked")]);
+    }
+
+    #[test]
+    fn only_the_known_skips_are_allowed() {
+        let headers = scenarios::all().into_iter().find(|s| s.name == "http-standard-headers");
+        let check = |status: &str, said: &str| {
+            json!({
+                "id": "sep-2243-client-includes-standard-headers",
+                "status": status,
+                "errorMessage": said
+            })
+        };
+        let good = check("SUCCESS", "");
+        let of = |skipped| Verdict::of(&headers.unwrap(), &[good.clone(), skipped]).problems;
+        let known = "Client did not send a initialize request; not exercised.";
+        assert_eq!(of(check("SKIPPED", known)), [""; 0]);
+        assert_eq!(of(check("SKIPPED", "Client did not send a tools/list request")).len(), 1);
+        assert_eq!(of(check("FAILURE", known)).len(), 1);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use rerun::state_binding;
 pub(crate) use round::{Asked, Round};
 pub use seal::{StateKeys, Unsealable};
 
-use super::Context;
+use super::{Context, checks};
 use carrick_proto::method::Method;
 use carrick_proto::types::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitResult, ListRootsResult,
@@ -81,10 +81,12 @@ impl Context {
         ask: &Elicit,
     ) -> Result<ElicitResult, AskError> {
         let form = matches!(ask, Elicit::Form { .. });
-        let offered =
-            |c: &ClientCapabilities| c.elicitation.as_ref().is_some_and(|e| modes(e, form));
-        self.require("elicitation", offered)?;
-        self.ask(key, Method::ElicitationCreate, ask).await
+        self.require("elicitation", |can| offers_elicitation(can, form))?;
+        let answer: ElicitResult = self.ask(key, Method::ElicitationCreate, ask).await?;
+        match checks::form_misfit(ask, &answer) {
+            None => Ok(answer),
+            Some(what) => Err(self.unusable(what)),
+        }
     }
 
     /// Asks the client's model for a message. (Deprecated by the protocol
@@ -188,14 +190,17 @@ impl Context {
             },
             None => self.request(method, params).await?,
         };
-        serde_json::from_str(answer.get()).map_err(|error| {
-            if let Some(round) = self.round() {
-                // The answer came as an argument of the request, which is then wrong.
-                let text = format!("params.inputResponses: an answer cannot be used: {error}");
-                round.fail(RpcError::invalid_params(text));
-            }
-            malformed(error)
-        })
+        serde_json::from_str(answer.get()).map_err(|error| self.unusable(error.to_string()))
+    }
+
+    /// An answer that is not what was asked for.
+    fn unusable(&self, what: String) -> AskError {
+        if let Some(round) = self.round() {
+            // The answer came as an argument of the request, which is then wrong.
+            let text = format!("params.inputResponses: an answer cannot be used: {what}");
+            round.fail(RpcError::invalid_params(text));
+        }
+        AskError::Malformed(what)
     }
 }
 
@@ -208,6 +213,11 @@ impl Context {
         let json = answered.await.map_err(gone)??;
         json.read().map_err(|e| AskError::Malformed(e.to_string()))
     }
+}
+
+/// Whether a client can be asked for input in this way.
+pub(super) fn offers_elicitation(can: &ClientCapabilities, form: bool) -> bool {
+    can.elicitation.as_ref().is_some_and(|capability| modes(capability, form))
 }
 
 /// Whether a client's elicitation capability has the mode; an empty one is a

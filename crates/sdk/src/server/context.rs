@@ -1,6 +1,6 @@
 //! What a handler can do besides returning: report progress, log.
 
-use super::ask::{Question, Round};
+use super::ask::{Question, Round, offers_elicitation};
 use carrick_proto::peer::{AskPlace, Call, CallKey, Changed, Outcome, Reply};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Field, Message};
@@ -136,6 +136,11 @@ impl Context {
     /// without a session, and in revisions before 2025-11-25.
     pub fn close_stream(&self, retry: Option<Duration>) {
         self.outbox.close_stream(self.key, retry);
+    }
+
+    /// Whether the client can have its user fill in a form.
+    pub(super) fn offers_forms(&self) -> bool {
+        self.client_capabilities().is_some_and(|can| offers_elicitation(&can, true))
     }
 
     /// What the client can do.

@@ -71,7 +71,8 @@ impl Server {
         if let Err(error) = check_arguments(&call) {
             return fail(error);
         }
-        self.run(call, outbox, Texts::default(), tool.may_ask(), |request| {
+        self.run(call, outbox, Texts::default(), tool.may_ask(), |mut request| {
+            request.checks = Some(tool.checks());
             let envelope = request.call.envelope();
             tool.call(request).map(move |result| called(&envelope, result)).boxed()
         })
@@ -125,7 +126,7 @@ impl Server {
         };
         let round = rerun.as_ref().map(|rerun| rerun.round.clone());
         let (outbox, server) = (outbox.clone(), self.inner.clone());
-        let outcome = start(Request { call, outbox, server, texts, round });
+        let outcome = start(Request { call, outbox, server, texts, checks: None, round });
         Dispatch::Pending(match rerun {
             Some(rerun) => rerun.drive(outcome),
             None => outcome,
@@ -134,7 +135,10 @@ impl Server {
 }
 
 fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Outcome {
-    let result = result.unwrap_or_else(|error| CallToolResult::error(error.into_text()));
+    let result = match result.or_else(ToolError::into_result) {
+        Ok(result) => result,
+        Err(error) => return Outcome::Error(error),
+    };
     if let Some(response) = envelope.wrap(&result) {
         return Outcome::Response(response);
     }

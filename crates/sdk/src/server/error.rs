@@ -1,6 +1,6 @@
 //! A tool's failure, as the model is to read it.
 
-use carrick_proto::types::RpcError;
+use carrick_proto::types::{CallToolResult, RpcError};
 use std::fmt;
 
 /// Why a tool could not do its work.
@@ -9,19 +9,34 @@ use std::fmt;
 /// standard error converts by `?`; its sources are part of the text.
 pub struct ToolError {
     text: String,
-    /// Whether the request asks for what cannot be.
-    of_arguments: bool,
+    kind: Kind,
+}
+
+/// Whose failure it is.
+enum Kind {
+    /// The tool's.
+    Tool,
+    /// The caller's: the arguments are not what the tool takes.
+    Arguments,
+    /// No result at all: the request ends with this.
+    Rpc(Box<RpcError>),
 }
 
 impl ToolError {
     /// A failure said in these words.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), of_arguments: false }
+        Self { text: text.into(), kind: Kind::Tool }
+    }
+
+    /// An error of the protocol, for what is no matter of the tool: the request
+    /// has no result then, and most hosts do not show it to the model.
+    pub fn rpc(error: RpcError) -> Self {
+        Self { text: error.message.clone(), kind: Kind::Rpc(Box::new(error)) }
     }
 
     /// The arguments do not fit.
     pub(crate) fn of_arguments(text: impl Into<String>) -> Self {
-        Self { text: text.into(), of_arguments: true }
+        Self { text: text.into(), kind: Kind::Arguments }
     }
 
     /// What the model reads.
@@ -29,16 +44,20 @@ impl ToolError {
         &self.text
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.text
+    /// The result that says so, unless there is none.
+    pub(crate) fn into_result(self) -> Result<CallToolResult, RpcError> {
+        match self.kind {
+            Kind::Tool | Kind::Arguments => Ok(CallToolResult::error(self.text)),
+            Kind::Rpc(error) => Err(*error),
+        }
     }
 
     /// As the error of a request that has no results with `isError`.
     pub(crate) fn into_rpc(self) -> RpcError {
-        if self.of_arguments {
-            RpcError::invalid_params(self.text)
-        } else {
-            RpcError::internal(self.text)
+        match self.kind {
+            Kind::Tool => RpcError::internal(self.text),
+            Kind::Arguments => RpcError::invalid_params(self.text),
+            Kind::Rpc(error) => *error,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a handler can take as arguments.
 
 use super::ask::Round;
+use super::checks::Checks;
 use super::{Context, Inner, Outbox, Server, Texts, ToolError, schema};
 use carrick_proto::peer::Call;
 use carrick_proto::rpc::Field;
@@ -17,6 +18,8 @@ pub struct Request {
     pub(super) call: Call,
     pub(super) outbox: Arc<dyn Outbox>,
     pub(super) server: Arc<Inner>,
+    /// What the arguments are checked against, of a tool.
+    pub(super) checks: Option<Arc<Checks>>,
     /// The arguments of a prompt, or the variables of a template.
     pub(super) texts: Texts,
     /// This run of the handler, on a request without a session.
@@ -66,8 +69,10 @@ impl<T: DeserializeOwned + JsonSchema> FromRequest for Args<T> {
             Some(read) => read,
             None => serde_json::from_slice(b"{}"),
         };
-        read.map(Args).map_err(|e| {
-            ToolError::of_arguments(format!("these arguments do not fit the schema: {e}"))
+        read.map(Args).map_err(|error| {
+            let explained = request.checks.as_ref().and_then(|c| c.explain(request.arguments()));
+            let text = || format!("these arguments do not fit the schema: {error}");
+            ToolError::of_arguments(explained.unwrap_or_else(text))
         })
     }
 

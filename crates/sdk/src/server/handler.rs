@@ -17,6 +17,14 @@ pub trait Handler<M>: Send + Sync + 'static {
     /// Answers a call.
     fn call(&self, request: Request) -> BoxFuture<'static, Result<CallToolResult, ToolError>>;
 
+    /// Whether a call has all that it takes, without answering it.
+    ///
+    /// # Errors
+    /// As [`FromRequest::from_request`].
+    fn takes(request: &Request) -> Result<(), ToolError>
+    where
+        Self: Sized;
+
     /// Whether it may ask the client.
     fn may_ask() -> bool
     where
@@ -55,6 +63,12 @@ macro_rules! handlers {
                 // The message's bytes are not held while the handler runs.
                 drop(request);
                 self($($extractor),*).map(IntoToolResult::into_tool_result).boxed()
+            }
+
+            #[allow(unused_variables, reason = "a handler may take nothing")]
+            fn takes(request: &Request) -> Result<(), ToolError> {
+                $($extractor::from_request(request)?;)*
+                Ok(())
             }
 
             fn may_ask() -> bool {

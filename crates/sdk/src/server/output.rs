@@ -65,7 +65,11 @@ impl<T: Serialize + JsonSchema + 'static> IntoToolResult<Value> for T {
 }
 
 impl IntoToolResult<Whole> for CallToolResult {
-    fn into_tool_result(self) -> Result<CallToolResult, ToolError> {
+    fn into_tool_result(mut self) -> Result<CallToolResult, ToolError> {
+        // Clients that do not know structured content see its text.
+        if let (true, Some(structured)) = (self.content.is_empty(), &self.structured_content) {
+            self.content.push(ContentBlock::text(structured.get()));
+        }
         Ok(self)
     }
 }

@@ -39,7 +39,7 @@ impl Resource {
     }
 
     /// The resources whose URIs a template makes (RFC 6570, level 1), as
-    /// `notes://{name}`. The function takes the variables as [`Texts`], with
+    /// `notes://{name}`. The function takes the variables as [`super::Texts`], with
     /// their percent-encoding undone: `..` and `/` may be in them.
     ///
     /// # Errors

@@ -68,6 +68,7 @@ impl Direct {
             return Dispatch::Ready(Outcome::Listening(filter));
         };
         let (held, key) = (self.held.clone(), call.key);
+        held.all().of_listens.insert(key, Vec::new());
         let agreeing = async move {
             let mut subscriptions = Vec::new();
             for uri in others {
@@ -79,7 +80,10 @@ impl Direct {
                     Err(error) => tracing::debug!(%error, "a resource is not subscribed to"),
                 }
             }
-            held.all().of_listens.insert(key, subscriptions);
+            // When the listen has ended meanwhile, they end here.
+            if let Some(place) = held.all().of_listens.get_mut(&key) {
+                place.append(&mut subscriptions);
+            }
             Outcome::Listening(filter)
         };
         Dispatch::Pending(agreeing.boxed())

@@ -1,10 +1,12 @@
 //! A tool: its definition and what it does.
 
+use super::checks::Checks;
+use super::layers::{Layers, Takes};
 use super::listing::Entry;
-use super::{Handler, Request, ToolError, schema};
+use super::{Allow, Approval, Handler, Request, ToolError, schema};
 use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -15,7 +17,10 @@ type Run = dyn Fn(Request) -> BoxFuture<'static, Result<CallToolResult, ToolErro
 pub struct Tool {
     definition: Definition,
     run: Arc<Run>,
+    takes: Arc<Takes>,
     may_ask: bool,
+    checks: Arc<Checks>,
+    layers: Layers,
     /// The arguments that clients mirror into HTTP headers.
     mirrored: Arc<[ParamHeader]>,
 }
@@ -25,10 +30,14 @@ impl Tool {
     pub fn new<H: Handler<M>, M>(name: impl Into<String>, handler: H) -> Self {
         let mut definition = Definition::new(name, H::input_schema());
         definition.output_schema = H::output_schema();
+        let checks = Checks::of_types(&definition.input_schema, definition.output_schema.as_ref());
         Self {
             definition,
             run: Arc::new(move |request| handler.call(request)),
+            takes: Arc::new(|request| H::takes(request)),
             may_ask: H::may_ask(),
+            checks: Arc::new(checks),
+            layers: Layers::default(),
             mirrored: Arc::new([]),
         }
     }
@@ -48,10 +57,50 @@ impl Tool {
     }
 
     /// The schema of its arguments (`server/tools`, Tool), in place of the one
-    /// that the types give: an object in JSON Schema.
+    /// that the types give: an object in JSON Schema, 2020-12 or draft-07.
+    ///
+    /// Arguments are checked against it (feature `validate`, on by default). A
+    /// schema that cannot be used, such as one with references out of it, is
+    /// logged, and calls fail with -32603; `carrick::validate::Schema::new`
+    /// tells it before.
     #[must_use]
     pub fn input_schema(mut self, schema: RawJson) -> Self {
+        Arc::make_mut(&mut self.checks).set_input(&schema);
         self.definition.input_schema = schema;
+        self
+    }
+
+    /// The schema of its structured results, in place of the one that the type
+    /// gives. Results that are no failures must have structured content that
+    /// fits it, or the call fails with -32603.
+    #[must_use]
+    pub fn output_schema(mut self, schema: RawJson) -> Self {
+        Arc::make_mut(&mut self.checks).set_output(&schema);
+        self.definition.output_schema = Some(schema);
+        self
+    }
+
+    /// Runs it only when this argument, where it is given, is one of these (or
+    /// all elements of a list are). Other calls are failures that say what is
+    /// allowed. Several lists for one argument all have to allow it.
+    ///
+    /// The argument goes by its name in the schema: a handler that takes it by
+    /// other names as well (serde's `alias`) goes round the list.
+    #[must_use]
+    pub fn allow(
+        mut self,
+        argument: impl Into<String>,
+        patterns: impl IntoIterator<Item = Allow>,
+    ) -> Self {
+        self.layers.allow(argument.into(), patterns.into_iter().collect());
+        self
+    }
+
+    /// Runs it only after the client's user has agreed to the call, by
+    /// elicitation (`client/elicitation`). Arguments are checked before.
+    #[must_use]
+    pub fn approve(mut self, approval: Approval) -> Self {
+        self.layers.approve(approval);
         self
     }
 
@@ -107,7 +156,12 @@ impl Tool {
 
     /// Whether its handler may ask the client.
     pub(super) fn may_ask(&self) -> bool {
-        self.may_ask
+        self.may_ask || self.layers.may_ask()
+    }
+
+    /// What arguments and results are checked against.
+    pub(super) fn checks(&self) -> Arc<Checks> {
+        self.checks.clone()
     }
 
     /// The arguments that clients mirror into HTTP headers.
@@ -115,11 +169,22 @@ impl Tool {
         (!self.mirrored.is_empty()).then_some(&self.mirrored)
     }
 
+    /// Answers a call: through the layers to the handler, and back.
     pub(super) fn call(
         &self,
         request: Request,
     ) -> BoxFuture<'static, Result<CallToolResult, ToolError>> {
-        (self.run)(request)
+        if self.layers.is_empty() && !self.checks.has_input() && !self.checks.has_output() {
+            return (self.run)(request);
+        }
+        let tool = self.clone();
+        async move {
+            tool.layers.admit(&request, &tool.checks, &*tool.takes, &tool.definition).await?;
+            let result = (tool.run)(request).await?;
+            tool.checks.output(&result)?;
+            Ok(result)
+        }
+        .boxed()
     }
 
     fn annotations_mut(&mut self) -> &mut ToolAnnotations {

@@ -38,6 +38,9 @@ pub struct ClientConfig {
     pub spread: u8,
     /// Bounds on a message.
     pub limits: Limits,
+    /// Requests of the server's own that may wait for an answer at once; more are
+    /// refused. Default 256.
+    pub max_asks: usize,
     /// Whether what the server says outside of answers is handed out as it
     /// comes, for somebody to pass on, and not read here. Default: false.
     pub forwarding: bool,
@@ -57,6 +60,7 @@ impl ClientConfig {
             listen: true,
             spread: 0,
             limits: Limits::default(),
+            max_asks: 256,
             forwarding: false,
         }
     }

@@ -12,9 +12,6 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use core::time::Duration;
 
-/// Requests of a server that may wait for an answer at once.
-const MOST: usize = 256;
-
 /// What the server may ask, and what it has asked.
 #[derive(Default)]
 pub(super) struct Asked {
@@ -109,7 +106,7 @@ impl ClientPeer {
             return self.refuse(id, &RpcError::new(RpcError::METHOD_NOT_FOUND, text));
         }
         let id = id.clone();
-        if self.asked.open.len() >= MOST || self.asked.open.contains_key(&id) {
+        if self.asked.open.len() >= self.config.max_asks || self.asked.open.contains_key(&id) {
             let text = "too many requests wait for an answer, or one of this id does";
             return self.refuse(&id, &RpcError::new(RpcError::INVALID_REQUEST, text));
         }

@@ -21,6 +21,8 @@ fn near_messages() -> impl Strategy<Value = String> {
         Just("notifications/cancelled"),
         Just("notifications/progress"),
         Just("logging/setLevel"),
+        Just("subscriptions/listen"),
+        Just("resources/subscribe"),
         Just(""),
     ];
     let params = prop_oneof![
@@ -31,6 +33,8 @@ fn near_messages() -> impl Strategy<Value = String> {
         Just(r#"{"protocolVersion":"2025-11-25"}"#.into()),
         Just(json!({ "_meta": meta("2026-07-28") }).to_string()),
         Just(json!({ "_meta": meta("1") }).to_string()),
+        Just(json!({ "uri": "a://b" }).to_string()),
+        Just(json!({ "_meta": meta("2026-07-28"), "notifications": {} }).to_string()),
     ];
     let parts =
         (proptest::option::of(id), proptest::option::of(method), proptest::option::of(params));
