@@ -1,4 +1,5 @@
 mod caches;
+mod results;
 mod scripted;
 
 use super::*;
