@@ -1,181 +1,175 @@
-//! Several clients of one gateway, whose ids, tokens and lists are their own.
+//! Clients of one gateway are kept apart, and what is opened for one is closed
+//! with it.
 
-use crate::raw::{MODERN, RawClient};
+use crate::raw::{Asking, MODERN, RawClient};
 use crate::support::{Over, client, gateway};
-use carrick::client::Hooks;
+use carrick::client::{CallError, Handlers};
 use carrick::proto::revision::Revision;
-use carrick::server::{Cacheable, Context, Tool};
-use carrick::types::CacheHints;
-use carrick::{Server, State, tool, tools};
-use carrick_gateway::Gateway;
+use carrick::types::{Elicit, ElicitAction, ElicitResult, Implementation};
+use carrick::{Context, Server, ToolError, tool, tools};
+use carrick_gateway::{Gateway, GatewayOptions};
+use carrick_testkit::crossing::server;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What happens to the calls of `held`.
-struct Calls {
-    started: mpsc::UnboundedSender<String>,
-    dropped: mpsc::UnboundedSender<String>,
-    go: Semaphore,
+async fn behind_asking(asking: &Asking) -> Gateway {
+    let options = GatewayOptions::new(Implementation::new("gateway", "1"));
+    Gateway::open(asking.clone(), options).await.unwrap()
 }
 
-struct Inside(mpsc::UnboundedSender<String>, String);
+async fn text_of(client: &mut RawClient, tool: &str, arguments: Value) -> String {
+    let answer = client.call(tool, &json!({ "arguments": arguments })).await;
+    answer["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
 
-impl Drop for Inside {
-    fn drop(&mut self) {
-        // The test may have ended.
-        let _ = self.0.send(self.1.clone());
+/// Starts a call that does not end, and waits until it runs.
+async fn begin_stuck(client: &mut RawClient) -> u64 {
+    let params = json!({ "name": "stuck", "arguments": {} });
+    let id = client.ask_with("tools/call", params, json!({ "progressToken": 1 })).await;
+    let progress = client.hear().await;
+    assert_eq!(progress["params"]["progressToken"], 1, "each hears its own: {progress}");
+    id
+}
+
+#[tokio::test]
+async fn d048_equal_ids_and_tokens_of_two_clients_are_told_apart() {
+    for revision in [Revision::NEWEST, Revision::NEWEST_HANDSHAKE] {
+        let gateway = gateway(server(revision), Over::Memory).await;
+        let (mut one, mut two) = (RawClient::of(gateway.clone()), RawClient::of(gateway.clone()));
+        let ids = (begin_stuck(&mut one).await, begin_stuck(&mut two).await);
+        assert_eq!(ids.0, ids.1);
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": ids.0 } });
+        one.say(&cancel).await;
+        assert_eq!(text_of(&mut one, "given_up", json!({ "calls": 1 })).await, "1");
+        assert_eq!(text_of(&mut two, "given_up", json!({ "calls": 0 })).await, "1");
+        two.say(&cancel).await;
+        assert_eq!(text_of(&mut two, "given_up", json!({ "calls": 2 })).await, "2");
     }
 }
 
-/// Reports progress, and waits for the test.
-#[tool]
-async fn held(who: String, context: Context, calls: State<Arc<Calls>>) -> String {
-    let _inside = Inside(calls.dropped.clone(), who.clone());
-    context.progress(1.0, None, Some(&who));
-    calls.started.send(who.clone()).unwrap();
-    calls.go.acquire().await.unwrap().forget();
-    who
+#[tokio::test]
+async fn one_client_does_not_hear_the_logs_of_another() {
+    let gateway = gateway(server(Revision::NEWEST), Over::Memory).await;
+    let (mut one, mut two) = (RawClient::of(gateway.clone()), RawClient::of(gateway.clone()));
+    let level = json!({ "io.modelcontextprotocol/logLevel": "debug" });
+    let log = json!({ "name": "logs", "arguments": {} });
+    let id = one.ask_with("tools/call", log.clone(), level.clone()).await;
+    let heard = [one.hear().await, one.hear().await, one.hear().await];
+    assert_eq!(heard[1]["params"]["data"], "bad");
+    assert_eq!(heard[2]["id"], id);
+    // While both may hear logs, whose they are cannot be told.
+    let mut both = level.clone();
+    both["progressToken"] = json!(1);
+    let stuck = json!({ "name": "stuck", "arguments": {} });
+    one.ask_with("tools/call", stuck, both).await;
+    assert_eq!(one.hear().await["method"], "notifications/progress");
+    let id = two.ask_with("tools/call", log, level).await;
+    assert_eq!(two.hear().await["id"], id, "left out");
+    let id = one.ask("tools/list", json!({})).await;
+    assert_eq!(one.hear().await["id"], id, "nothing of the other's came before");
 }
 
-struct Held {
-    gateway: Gateway,
-    calls: Arc<Calls>,
-    started: mpsc::UnboundedReceiver<String>,
-    dropped: mpsc::UnboundedReceiver<String>,
-}
-
-async fn held_in(revision: Revision, over: Over) -> Held {
-    let (started, has_started) = mpsc::unbounded_channel();
-    let (dropped, was_dropped) = mpsc::unbounded_channel();
-    let calls = Arc::new(Calls { started, dropped, go: Semaphore::new(0) });
-    let server = Server::builder("held", "1")
-        .revisions([revision])
-        .state(calls.clone())
-        .tools(tools![held])
-        .build();
-    let gateway = gateway(server, over).await;
-    Held { gateway, calls, started: has_started, dropped: was_dropped }
-}
-
-/// Opens a session where the revision has them.
-async fn opened(gateway: &Gateway, revision: &str) -> RawClient {
+/// A raw client in a session of the oldest revision with elicitation.
+async fn in_session(gateway: &Gateway) -> RawClient {
     let mut client = RawClient::of(gateway.clone());
-    if revision != MODERN {
-        client
-            .say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize",
-                "params": { "protocolVersion": revision, "capabilities": {} } }))
-            .await;
-        assert_eq!(client.hear().await["result"]["protocolVersion"], revision);
-        client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-    }
+    let revision = Revision::NEWEST_HANDSHAKE.date();
+    client
+        .say(&json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": {
+            "protocolVersion": revision, "capabilities": { "elicitation": {} },
+            "clientInfo": { "name": "c", "version": "1" } } }))
+        .await;
+    let opened = client.hear().await;
+    assert_eq!(opened["result"]["serverInfo"]["name"], "asking", "{opened}");
+    client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
     client
 }
 
-/// A call whose id and token are 1, whoever makes it.
-fn first_call(revision: &str, who: &str) -> Value {
-    let mut meta = json!({ "progressToken": 1 });
-    if revision == MODERN {
-        meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
-        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-    }
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": { "name": "held", "arguments": { "who": who }, "_meta": meta } })
+#[tokio::test]
+async fn a_session_is_opened_when_it_is_needed_and_closed_with_its_client() {
+    let asking = Asking::default();
+    let gateway = behind_asking(&asking).await;
+    let mut client = in_session(&gateway).await;
+    assert_eq!(asking.heard().connections, 1, "nothing was needed yet");
+    client
+        .say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "any", "traceparent": "x" } }))
+        .await;
+    let ask = client.hear().await;
+    assert_eq!(ask["method"], "elicitation/create", "{ask}");
+    assert_eq!(asking.heard().connections, 2);
+    let action = json!({ "action": "decline", "odd": 1.5 });
+    client.say(&json!({ "jsonrpc": "2.0", "id": ask["id"], "result": action })).await;
+    let answer = client.hear().await;
+    assert_eq!(answer["id"], 1);
+    assert_eq!(answer["result"]["content"][0]["text"], r#"{"action":"decline","odd":1.5}"#);
+    drop(client);
+    asking.closed(1).await;
+    gateway.close().await;
+    asking.closed(2).await;
 }
 
 #[tokio::test]
-async fn d048_d051_equal_ids_and_tokens_of_two_clients_do_not_meet() {
-    for (over, theirs) in [
-        (Over::Memory, Revision::NEWEST),
-        (Over::Memory, Revision::NEWEST_HANDSHAKE),
-        (Over::Http, Revision::NEWEST),
-        (Over::Http, Revision::NEWEST_HANDSHAKE),
-    ] {
-        for ours in [MODERN, "2025-06-18"] {
-            let mut held = held_in(theirs, over).await;
-            let mut clients = Vec::new();
-            for who in ["one", "two"] {
-                let mut client = opened(&held.gateway, ours).await;
-                client.say(&first_call(ours, who)).await;
-                assert_eq!(held.started.recv().await.unwrap(), who);
-                clients.push(client);
-            }
-            for (client, who) in clients.iter_mut().zip(["one", "two"]) {
-                let progress = client.hear().await;
-                assert_eq!(progress["method"], "notifications/progress", "{progress}");
-                assert_eq!(progress["params"]["progressToken"], 1);
-                assert_eq!(progress["params"]["message"], who);
-            }
-            let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
-                "params": { "requestId": 1 } });
-            clients[0].say(&cancel).await;
-            assert_eq!(held.dropped.recv().await.unwrap(), "one", "{ours} {theirs} {over:?}");
-            held.calls.go.add_permits(1);
-            let answer = clients[1].hear().await;
-            assert_eq!(
-                (&answer["id"], &answer["result"]["content"][0]["text"]),
-                (&json!(1), &json!("two"))
-            );
-            // The one that was cancelled gets no answer; its id is free again.
-            clients[0].say(&first_call(ours, "again")).await;
-            assert_eq!(held.started.recv().await.unwrap(), "again");
-            held.calls.go.add_permits(1);
-            let progress = clients[0].hear().await;
-            assert_eq!(progress["params"]["message"], "again", "{progress}");
-            assert_eq!(clients[0].hear().await["result"]["content"][0]["text"], "again");
-        }
-    }
+async fn a_call_that_is_given_up_takes_its_question_along() {
+    let asking = Asking::default();
+    let gateway = behind_asking(&asking).await;
+    let mut client = in_session(&gateway).await;
+    client
+        .say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "any" } }))
+        .await;
+    let ask = client.hear().await;
+    client
+        .say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": 1 } }))
+        .await;
+    let taken = client.hear().await;
+    assert_eq!(taken["method"], "notifications/cancelled");
+    assert_eq!(taken["params"]["requestId"], ask["id"]);
+    client.say(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" })).await;
+    assert_eq!(client.hear().await["id"], 2, "nothing more is said of the call");
+    asking.cancelled(1).await;
 }
 
-fn many(revision: Revision, hints: CacheHints) -> Server {
-    let tools = (0..250).map(|n| Tool::new(format!("t{n:03}"), async || "x".to_owned()));
-    Server::builder("many", "1")
-        .revisions([revision])
-        .tools(tools)
-        .cache(Cacheable::Tools, hints)
-        .build()
-}
-
-#[tokio::test]
-async fn d059_every_tool_of_every_page_comes_once() {
-    for over in [Over::Memory, Over::Http] {
-        for theirs in Revision::ALL {
-            let gateway = gateway(many(*theirs, CacheHints::default()), over).await;
-            for ours in Revision::ALL {
-                let client = client(gateway.clone(), over, *ours, Hooks::default()).await;
-                let tools = client.list_tools().await.unwrap();
-                let names: BTreeSet<&str> = tools.iter().map(|tool| &*tool.name).collect();
-                assert_eq!((tools.len(), names.len()), (250, 250), "{ours} {theirs} {over:?}");
-            }
-        }
+/// Asks for as long as it is answered.
+#[tool]
+async fn insatiable(context: Context) -> Result<String, ToolError> {
+    let schema = serde_json::value::to_raw_value(&json!({ "type": "object", "properties": {} }))?;
+    loop {
+        let requested_schema = schema.clone();
+        context.elicit(&Elicit::Form { message: "more?".into(), requested_schema }).await?;
     }
 }
 
 #[tokio::test]
-async fn d059_cursors_are_opaque_and_made_up_ones_are_refused() {
-    let gateway = gateway(many(Revision::NEWEST, CacheHints::default()), Over::Memory).await;
+async fn rounds_come_to_an_end() {
+    let server =
+        Server::builder("s", "1").tools(tools![insatiable]).revisions([Revision::NEWEST]).build();
+    let gateway = gateway(server, Over::Memory).await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = asked.clone();
+    let handlers = Handlers::new().elicit(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async { Ok(ElicitResult::without_content(ElicitAction::Decline)) }
+    });
+    let client = client(gateway, Over::Memory, Revision::NEWEST_HANDSHAKE, handlers).await;
+    let error = client.call_tool("insatiable", b"{}").await.unwrap_err();
+    let Some(CallError::Rpc(error)) = error.call() else { panic!("{error}") };
+    assert!(error.message.contains("more than 20 times"), "{error}");
+    assert_eq!(asked.load(Ordering::SeqCst), 20);
+}
+
+#[tokio::test]
+async fn what_the_server_says_of_itself_passes_with_what_is_not_known() {
+    let asking = Asking::default();
+    let gateway = behind_asking(&asking).await;
     let mut client = RawClient::of(gateway);
-    for cursor in ["", "1", "made up", "游标"] {
-        client.ask("tools/list", json!({ "cursor": cursor })).await;
-        assert_eq!(client.hear().await["error"]["code"], -32602, "{cursor:?}");
-    }
-}
-
-#[tokio::test]
-async fn d060_what_one_client_may_keep_is_not_given_to_another() {
-    // The gateway keeps no lists: each client's request reaches the server, and
-    // how long and for whom its answer is good comes through as it was said.
-    let hints = CacheHints::public(Duration::from_secs(60));
-    for (hints, scope) in [(hints, "public"), (CacheHints::default(), "private")] {
-        let gateway = gateway(many(Revision::NEWEST, hints), Over::Memory).await;
-        for _ in 0..2 {
-            let mut client = RawClient::of(gateway.clone());
-            client.ask("tools/list", json!({})).await;
-            let page = client.hear().await["result"].clone();
-            assert_eq!(page["cacheScope"], scope);
-            assert_eq!(page["ttlMs"], hints.ttl_ms);
-        }
-    }
+    let id = client.ask("server/discover", json!({})).await;
+    let said = client.hear().await;
+    assert_eq!(said["id"], id);
+    assert_eq!(said["result"]["supportedVersions"][0], MODERN);
+    assert_eq!(said["result"]["capabilities"]["novel"], json!({ "a": 1.5 }));
+    let info = &said["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!((&info["name"], &info["odd"]), (&json!("asking"), &json!(true)));
 }

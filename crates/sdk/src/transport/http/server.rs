@@ -5,6 +5,7 @@ mod accept;
 mod body;
 mod conversation;
 mod endpoint;
+mod header;
 mod lanes;
 mod listeners;
 mod mailbox;

@@ -9,12 +9,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use carrick_proto::http::{Accept, AccessRules, Field, name};
+use carrick_proto::http::{Accept, AccessRules, Field};
 
 use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::header;
 use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
@@ -111,7 +112,7 @@ impl Endpoint {
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
         let gone = |_| Refusal::bad("the events after this Last-Event-ID are not kept any more");
-        let (stream, mailbox, after) = match field(&head.headers, name::LAST_EVENT_ID) {
+        let (stream, mailbox, after) = match field(&head.headers, &header::LAST_EVENT_ID) {
             Field::Absent => (0, session.lanes.connection(), None),
             Field::One(id) => {
                 let id = std::str::from_utf8(id).ok().and_then(EventId::parse);
@@ -140,7 +141,7 @@ impl Endpoint {
 
     /// The session that a request names.
     pub(super) fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
-        let id = match field(headers, name::SESSION_ID) {
+        let id = match field(headers, &header::SESSION_ID) {
             Field::One(id) => id,
             Field::Absent => {
                 return Err(Refusal::bad("Mcp-Session-Id is missing: send initialize first"));
