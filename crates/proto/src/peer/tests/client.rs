@@ -151,6 +151,16 @@ fn d062_a_body_of_another_family_is_no_empty_result() {
 }
 
 #[test]
+fn a_result_that_does_not_say_its_type_is_complete() {
+    let mut client = Client::connected(NEW);
+    let (id, request) = client.call("tools/call", json!({ "name": "x" }), CallOptions::default());
+    client.answer(&request, json!({ "content": [{ "type": "text", "text": "there" }] }));
+    let result = client.resolved(id).unwrap();
+    assert_eq!(result["content"][0]["text"], "there");
+    assert!(client.sent.is_empty(), "it is not asked again: {:?}", client.sent);
+}
+
+#[test]
 fn answers_that_break_the_protocol_end_their_call() {
     let call = |response: &str| {
         let mut client = Client::connected(NEW);
