@@ -46,6 +46,12 @@ impl Pending {
     /// A sign of life: the stored wake-up may now be early; waking finds that out.
     fn heard(&mut self, now: Duration) {
         if self.options.reset_on_progress {
+            self.renew(now);
+        }
+    }
+
+    fn renew(&mut self, now: Duration) {
+        if self.deadline < Duration::MAX {
             self.deadline = now.saturating_add(self.options.timeout).min(self.last);
         }
     }
@@ -206,6 +212,13 @@ impl ClientPeer {
         let due: Vec<u64> =
             self.pending.iter().filter(|(_, p)| p.deadline <= now).map(|(id, _)| *id).collect();
         for id in due {
+            // It is on us; only the time for all of it goes on.
+            if self.waits_for_us(id)
+                && let Some(call) = self.pending.get_mut(&id).filter(|call| now < call.last)
+            {
+                call.renew(now);
+                continue;
+            }
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {

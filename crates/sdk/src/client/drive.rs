@@ -201,7 +201,7 @@ impl<T: Transport> Driver<T> {
             // Those that were cancelled have no answer.
             if let Ok((id, answer)) = answer {
                 self.asked.remove(&id);
-                self.peer.respond(&id, answer);
+                self.peer.respond(self.now(), &id, answer);
                 self.drain();
             }
         }
@@ -251,7 +251,7 @@ impl<T: Transport> Driver<T> {
                 self.passed.remove(&id);
                 match answer {
                     Ok(reply) => self.peer.pass_answer(self.now(), &id, &reply),
-                    Err(error) => self.peer.respond(&id, Err(error)),
+                    Err(error) => self.peer.respond(self.now(), &id, Err(error)),
                 }
             }
             Command::Cancel(ticket) => {

@@ -124,7 +124,7 @@ fn what_was_asked_in_the_lost_session_is_forgotten_and_what_was_subscribed_is_no
     assert!(matches!(client.heard.pop(), Some(ClientOutput::Request { .. })));
     let hello = lose(&mut client);
     assert!(matches!(client.heard.pop(), Some(ClientOutput::RequestCancelled(_))));
-    client.peer.respond(&crate::rpc::Id::Text("q".into()), Ok(b"{}".to_vec()));
+    client.peer.respond(client.now, &crate::rpc::Id::Text("q".into()), Ok(b"{}".to_vec()));
     client.drain();
     assert!(client.sent.is_empty(), "nobody waits for that answer");
     reopened(&mut client, &hello);
