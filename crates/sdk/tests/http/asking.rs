@@ -1,6 +1,6 @@
 //! What a server asks its client, and on which stream.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use carrick::proto::http::ParamHeader;
