@@ -1,4 +1,4 @@
-//! Carrick against the official clients and servers, both ways.
+//! Carrick against the official clients and servers, both ways, and as a bridge between them.
 //!
 //! The peers are pinned in `interop/` and installed below cargo's target folder. Every check
 //! starts real programs and looks at what they print; nothing here knows the protocol.
@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::{Result, process};
@@ -16,11 +18,15 @@ mod entries;
 mod leftovers;
 mod peers;
 mod serve;
+mod serving;
 
 pub(crate) use peers::Peers;
 
 /// How long one program may take. Generous: a busy machine starts Node slowly.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Checks that run side by side: each waits for other programs most of its time.
+const SIDE_BY_SIDE: usize = 2;
 
 /// What a check needs: the peers, the built binary, and a folder with known files.
 struct Rig {
@@ -33,7 +39,7 @@ struct Rig {
 }
 
 /// What a check does; its error is the reason for a failure.
-type Run = dyn Fn(&Rig) -> Result<()>;
+type Run = dyn Fn(&Rig) -> Result<()> + Send + Sync;
 
 /// One named pass or fail.
 struct Check {
@@ -42,7 +48,10 @@ struct Check {
 }
 
 impl Check {
-    fn new(name: impl Into<String>, run: impl Fn(&Rig) -> Result<()> + 'static) -> Check {
+    fn new(
+        name: impl Into<String>,
+        run: impl Fn(&Rig) -> Result<()> + Send + Sync + 'static,
+    ) -> Check {
         Check { name: name.into(), run: Box::new(run) }
     }
 }
@@ -118,8 +127,23 @@ fn check(options: &Options) -> Result<Outcome> {
     lay_out(&folder, &own)?;
     let carrick = options.binary.clone().map_or_else(|| build(&target), Ok)?;
     let rig = Rig { peers, carrick, folder, own };
-    let failed = chosen.iter().filter(|check| !passes(check, &rig)).count();
-    Ok(Outcome { passed: chosen.len() - failed, failed })
+    let passed = passed(&chosen, &rig);
+    Ok(Outcome { passed, failed: chosen.len() - passed })
+}
+
+/// Runs the checks, some side by side, each worker taking the next one that is left.
+fn passed(checks: &[Check], rig: &Rig) -> usize {
+    let (next, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                while let Some(check) = checks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    passed.fetch_add(usize::from(passes(check, rig)), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    passed.into_inner()
 }
 
 fn build(target: &Path) -> Result<PathBuf> {

@@ -1,7 +1,10 @@
 //! The servers as a config file names them, and `carrick` run with them.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
@@ -87,6 +90,9 @@ pub(super) fn entry(command: Vec<String>) -> Value {
 
 /// Starts the server of all features over Streamable HTTP, for as long as the check runs.
 pub(super) fn over_http(rig: &Rig, check: impl FnOnce(Value) -> Result<()>) -> Result<()> {
+    // A port is free only until somebody takes it.
+    static STARTING: Mutex<()> = Mutex::new(());
+    let starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let port = free_port()?;
     let [program, script] = &Official::Everything.command(rig)[..] else {
         return Err("a server from npm is started by node".into());
@@ -95,6 +101,7 @@ pub(super) fn over_http(rig: &Rig, check: impl FnOnce(Value) -> Result<()>) -> R
     server.args([script, "streamableHttp"]).env("PORT", port.to_string());
     let (_served, ()) =
         Served::start(&mut server, |line| line.contains("listening on port").then_some(()))?;
+    drop(starting);
     check(json!({"type": "http", "url": format!("http://127.0.0.1:{port}/mcp")}))
 }
 
@@ -105,16 +112,27 @@ pub(super) fn carrick(rig: &Rig, servers: Option<&Value>) -> Result<Command> {
     for name in SETTINGS {
         command.env_remove(name);
     }
-    command
-        .env("XDG_CONFIG_HOME", rig.own.join("config"))
-        .env("XDG_STATE_HOME", rig.own.join("state"));
+    command.envs(folders(rig));
     if let Some(servers) = servers {
-        let config = rig.own.join("config.json");
-        fs::write(&config, json!({"mcpServers": servers}).to_string())
-            .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-        command.arg("--config").arg(config);
+        command.arg("--config").arg(config(rig, servers)?);
     }
     Ok(command)
+}
+
+/// The variables that keep a run of `carrick` away from what a person has configured.
+pub(super) fn folders(rig: &Rig) -> [(&'static str, PathBuf); 2] {
+    [("XDG_CONFIG_HOME", rig.own.join("config")), ("XDG_STATE_HOME", rig.own.join("state"))]
+}
+
+/// Writes a config with these `mcpServers`; each has a file of its own, since checks run
+/// side by side.
+pub(super) fn config(rig: &Rig, servers: &Value) -> Result<PathBuf> {
+    static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let config = rig.own.join(format!("config-{number}.json"));
+    fs::write(&config, json!({"mcpServers": servers}).to_string())
+        .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
+    Ok(config)
 }
 
 /// What `--json` prints: one value a line.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::entries::{Official, carrick};
-use super::{Check, LIMIT, Rig, expect, printed};
+use super::entries::{Official, carrick, entry};
+use super::{Check, LIMIT, Rig, expect, printed, serving};
 use crate::{Result, process};
 
 /// The variable by which a check knows its processes: the config gives it to the server,
@@ -16,10 +16,10 @@ use crate::{Result, process};
 const MARK: &str = "CARRICK_INTEROP_CHECK";
 
 /// Programs that start the server as their own child, and may leave it behind.
-const LAUNCHERS: [(&str, Launcher); 2] = [("sh", by_shell), ("npx", by_npx)];
+const LAUNCHERS: [(&str, Launcher); 3] = [("sh", by_shell), ("npx", by_npx), ("serve", by_serve)];
 
 /// Makes the entry of the server of all features behind a launcher.
-type Launcher = fn(&Rig) -> Value;
+type Launcher = fn(&Rig, &str) -> Result<Value>;
 
 /// Each launcher with an ordinary end, and with one that gives `carrick` no time for anything.
 pub(super) fn checks() -> Vec<Check> {
@@ -39,23 +39,33 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 /// A shell that stays, with the server and one more program below it.
-fn by_shell(rig: &Rig) -> Value {
+fn by_shell(rig: &Rig, mark: &str) -> Result<Value> {
     let server = Official::Everything.command(rig).join("' '");
-    json!({"command": "sh", "args": ["-c", format!("sleep 1000 & '{server}'; true")]})
+    Ok(json!({
+        "command": "sh",
+        "args": ["-c", format!("sleep 1000 & '{server}'; true")],
+        "env": {MARK: mark},
+    }))
 }
 
-fn by_npx(rig: &Rig) -> Value {
-    json!({
+fn by_npx(rig: &Rig, mark: &str) -> Result<Value> {
+    Ok(json!({
         "command": "npx",
         "args": ["--no-install", "mcp-server-everything"],
         "cwd": rig.peers.node_folder(),
-    })
+        "env": {MARK: mark},
+    }))
+}
+
+/// A `carrick serve` in front of the shell.
+fn by_serve(rig: &Rig, mark: &str) -> Result<Value> {
+    let mut entry = entry(serving::command(rig, by_shell(rig, mark)?)?);
+    entry["env"] = json!({MARK: mark});
+    Ok(entry)
 }
 
 fn marked(rig: &Rig, launcher: Launcher, mark: &str) -> Result<Command> {
-    let mut entry = launcher(rig);
-    entry["env"] = json!({MARK: mark});
-    carrick(rig, Some(&json!({"everything": entry})))
+    carrick(rig, Some(&json!({"everything": launcher(rig, mark)?})))
 }
 
 fn after_the_end(rig: &Rig, launcher: Launcher, mark: &str) -> Result<()> {

@@ -1,13 +1,16 @@
-//! Our servers under the official clients: both transports, both eras.
+//! Servers under the official clients: both transports, both eras.
+//!
+//! Our own servers directly; then, with `carrick serve` between, our own once more and official
+//! ones of either era.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::entries::{Official, entry};
 use super::peers::Peers;
-use super::{Check, NOTE, Rig, expect, printed};
+use super::{Check, NOTE, Rig, expect, printed, serving};
 use crate::Result;
-use crate::served::Served;
 
 /// How a client opens the connection, and the revision that it must end with.
 #[derive(Clone, Copy)]
@@ -17,11 +20,8 @@ struct Era {
 }
 
 const LEGACY: Era = Era { name: "legacy", revision: "2025-11-25" };
-const ERAS: [Era; 3] = [
-    LEGACY,
-    Era { name: "modern", revision: "2026-07-28" },
-    Era { name: "auto", revision: "2026-07-28" },
-];
+const AUTO: Era = Era { name: "auto", revision: "2026-07-28" };
+const ERAS: [Era; 3] = [LEGACY, Era { name: "modern", revision: "2026-07-28" }, AUTO];
 
 /// An official client, and the eras that it knows.
 #[derive(Clone, Copy)]
@@ -36,53 +36,111 @@ const CLIENTS: [Client; 3] = [
     Client { name: "typescript", command: Peers::typescript_client, eras: &ERAS },
     Client { name: "typescript-1", command: Peers::typescript_1_client, eras: &[LEGACY] },
 ];
-const TRANSPORTS: [&str; 2] = ["stdio", "http"];
+pub(super) const TRANSPORTS: [&str; 2] = ["stdio", "http"];
 
-/// One of `carrick`'s own servers, what is asked of it, and how its answers must look.
+/// A server, what is asked of it, and how its answers must look.
 #[derive(Clone, Copy)]
 struct Subject {
     server: &'static str,
+    /// The command that starts it on stdin and stdout.
+    command: fn(&Rig) -> Vec<String>,
     plan: fn(&Rig) -> Value,
     verify: fn(&[Value]) -> Result<()>,
 }
 
 const SUBJECTS: [Subject; 2] = [
-    Subject { server: "time", plan: time_plan, verify: verify_time },
-    Subject { server: "files", plan: files_plan, verify: verify_files },
+    Subject {
+        server: "time",
+        command: |rig| own(rig, "time"),
+        plan: time_plan,
+        verify: verify_time,
+    },
+    Subject {
+        server: "files",
+        command: |rig| own(rig, "files"),
+        plan: files_plan,
+        verify: verify_files,
+    },
 ];
 
-/// Every server with every client, transport and era.
+/// An official server of each era.
+const OFFICIAL: [Subject; 2] = [
+    Subject {
+        server: "official-everything",
+        command: |rig| Official::Everything.command(rig),
+        plan: everything_plan,
+        verify: verify_everything,
+    },
+    Subject {
+        server: "official-time",
+        command: |rig| Official::Time.command(rig),
+        plan: official_time_plan,
+        verify: verify_official_time,
+    },
+];
+
+/// What stands between client and server.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    Serve,
+}
+
+/// Every server with every client, transport and era; of the official servers, those eras
+/// that differ.
 pub(super) fn checks() -> Vec<Check> {
     let mut checks = Vec::new();
+    let all = |_: &Era| true;
     for subject in SUBJECTS {
-        for transport in TRANSPORTS {
-            for client in CLIENTS {
-                for &era in client.eras {
-                    let name = format!(
-                        "serve/{}/{transport}/{}/{}",
-                        subject.server, client.name, era.name
-                    );
-                    checks.push(Check::new(name, move |rig| {
-                        check(rig, subject, transport, client, era)
-                    }));
-                }
-            }
-        }
+        add(&mut checks, "serve", subject, Between::Nothing, all);
+        add(&mut checks, "through/serve", subject, Between::Serve, all);
+    }
+    for subject in OFFICIAL {
+        add(&mut checks, "through/serve", subject, Between::Serve, |era| era.name != AUTO.name);
     }
     checks
 }
 
-fn check(rig: &Rig, subject: Subject, transport: &str, client: Client, era: Era) -> Result<()> {
+fn add(
+    checks: &mut Vec<Check>,
+    kind: &str,
+    subject: Subject,
+    between: Between,
+    wanted: impl Fn(&Era) -> bool,
+) {
+    for transport in TRANSPORTS {
+        for client in CLIENTS {
+            for &era in client.eras.iter().filter(|era| wanted(era)) {
+                let (server, client_name) = (subject.server, client.name);
+                let name = format!("{kind}/{server}/{transport}/{client_name}/{}", era.name);
+                checks.push(Check::new(name, move |rig| {
+                    check(rig, subject, between, transport, client, era)
+                }));
+            }
+        }
+    }
+}
+
+fn check(
+    rig: &Rig,
+    subject: Subject,
+    between: Between,
+    transport: &str,
+    client: Client,
+    era: Era,
+) -> Result<()> {
+    let mut server = (subject.command)(rig);
+    if between == Between::Serve {
+        server = serving::command(rig, entry(server))?;
+    }
     let plan = (subject.plan)(rig).to_string();
     let mut client = (client.command)(&rig.peers);
     client.current_dir(&rig.folder).args(["--era", era.name, "--plan", &plan, transport]);
     let report = if transport == "http" {
-        let mut server = Command::new(&rig.carrick);
-        server.current_dir(&rig.folder).args(["server", subject.server, "--http", "127.0.0.1:0"]);
-        let (_served, url) = Served::start(&mut server, listening_on)?;
+        let (_served, url) = serving::listening(rig, server)?;
         printed(client.arg(url))?
     } else {
-        printed(client.arg("--").arg(&rig.carrick).args(["server", subject.server]))?
+        printed(client.arg("--").args(server))?
     };
     let report: Value = serde_json::from_str(&report)
         .map_err(|error| format!("the client printed {report:?}: {error}"))?;
@@ -94,9 +152,9 @@ fn check(rig: &Rig, subject: Subject, transport: &str, client: Client, era: Era)
     (subject.verify)(report["steps"].as_array().map_or(&[], Vec::as_slice))
 }
 
-/// The URL in the line with which `carrick server --http` says that it is ready.
-fn listening_on(line: &str) -> Option<String> {
-    line.split_once("listening on ").map(|(_, url)| url.trim().to_owned())
+/// The command of one of `carrick`'s own servers.
+fn own(rig: &Rig, server: &str) -> Vec<String> {
+    vec![rig.carrick.to_string_lossy().into_owned(), "server".into(), server.into()]
 }
 
 fn time_plan(_: &Rig) -> Value {
@@ -159,6 +217,52 @@ fn verify_files(steps: &[Value]) -> Result<()> {
     expect(resource[0] == NOTE.1, "the resource is not the file's text", resource)
 }
 
+fn everything_plan(_: &Rig) -> Value {
+    json!([
+        {"list": "tools"},
+        {"call": "echo", "arguments": {"message": "hello"}},
+        {"read": "demo://resource/static/document/architecture.md"},
+    ])
+}
+
+fn verify_everything(steps: &[Value]) -> Result<()> {
+    let [tools, echo, resource] = steps else {
+        return Err(format!("not three answers: {steps:?}"));
+    };
+    expect(holds(tools, "echo"), "a tool is missing", tools)?;
+    expect(
+        echo["isError"] != true && echo["text"].to_string().contains("Echo: hello"),
+        "not the echo",
+        echo,
+    )?;
+    expect(resource.to_string().contains("Everything Server"), "not the resource", resource)
+}
+
+fn official_time_plan(_: &Rig) -> Value {
+    json!([
+        {"list": "tools"},
+        {"call": "convert_time", "arguments": {"source_timezone": "Asia/Tokyo", "time": "12:30", "target_timezone": "UTC"}},
+        {"call": "convert_time", "arguments": {"source_timezone": "No/Where", "time": "12:30", "target_timezone": "UTC"}},
+    ])
+}
+
+fn verify_official_time(steps: &[Value]) -> Result<()> {
+    let [tools, converted, refused] = steps else {
+        return Err(format!("not three answers: {steps:?}"));
+    };
+    expect(holds(tools, "convert_time"), "a tool is missing", tools)?;
+    expect(
+        converted["isError"] != true && converted.to_string().contains("03:30"),
+        "12:30 in Tokyo is 03:30 UTC",
+        converted,
+    )?;
+    expect(
+        refused["error"].is_object() || refused["isError"] == true,
+        "an unknown time zone was not refused",
+        refused,
+    )
+}
+
 fn holds(list: &Value, text: &str) -> bool {
     list.as_array().is_some_and(|items| items.iter().any(|item| item == text))
 }
@@ -168,19 +272,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_is_read_from_the_line_that_names_it() {
-        assert_eq!(
-            listening_on("carrick: listening on http://127.0.0.1:4711/mcp\n").as_deref(),
-            Some("http://127.0.0.1:4711/mcp")
-        );
-        assert_eq!(listening_on("starting\n"), None);
-    }
-
-    #[test]
     fn every_combination_is_checked_under_its_own_name() {
         let mut names: Vec<String> = checks().into_iter().map(|check| check.name).collect();
         let eras: usize = CLIENTS.iter().map(|client| client.eras.len()).sum();
-        assert_eq!(names.len(), SUBJECTS.len() * TRANSPORTS.len() * eras);
+        let own = SUBJECTS.len() * TRANSPORTS.len() * eras;
+        let without_auto = eras - CLIENTS.iter().filter(|client| client.eras.len() > 1).count();
+        assert_eq!(names.len(), 2 * own + OFFICIAL.len() * TRANSPORTS.len() * without_auto);
         names.sort();
         names.dedup();
         assert_eq!(names.len(), checks().len());

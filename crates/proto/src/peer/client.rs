@@ -3,6 +3,7 @@
 mod config;
 mod error;
 mod forward;
+mod level;
 mod listen;
 mod output;
 mod params;
@@ -21,7 +22,7 @@ use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
-use crate::types::Progress;
+use crate::types::{LogLevel, Progress};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -45,6 +46,12 @@ impl Pending {
     /// A sign of life: the stored wake-up may now be early; waking finds that out.
     fn heard(&mut self, now: Duration) {
         if self.options.reset_on_progress {
+            self.renew(now);
+        }
+    }
+
+    fn renew(&mut self, now: Duration) {
+        if self.deadline < Duration::MAX {
             self.deadline = now.saturating_add(self.options.timeout).min(self.last);
         }
     }
@@ -84,6 +91,9 @@ pub struct ClientPeer {
     /// answered anything.
     untried: bool,
     subscriptions: listen::Subscriptions,
+    /// Whether the server logs, and from which level on it should.
+    logs: bool,
+    log_level: Option<LogLevel>,
     asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
@@ -103,6 +113,8 @@ impl ClientPeer {
             opening: start::Opening::default(),
             untried: false,
             subscriptions: listen::Subscriptions::default(),
+            logs: false,
+            log_level: None,
             out: VecDeque::new(),
         }
     }
@@ -200,6 +212,13 @@ impl ClientPeer {
         let due: Vec<u64> =
             self.pending.iter().filter(|(_, p)| p.deadline <= now).map(|(id, _)| *id).collect();
         for id in due {
+            // It is on us; only the time for all of it goes on.
+            if self.waits_for_us(id)
+                && let Some(call) = self.pending.get_mut(&id).filter(|call| now < call.last)
+            {
+                call.renew(now);
+                continue;
+            }
             let Some(call) = self.pending.remove(&id) else { continue };
             let waited = now.saturating_sub(call.started);
             if self.is_opening(id) {
@@ -212,7 +231,7 @@ impl ClientPeer {
         self.listen_if_due(now);
         let deadlines = self.pending.values().map(|p| p.deadline);
         let first = deadlines.filter(|deadline| *deadline < Duration::MAX).min();
-        self.wake = listen::earliest(first, self.subscriptions.retry_at());
+        self.wake = listen::earliest(first, self.subscriptions.due());
     }
 
     /// When [`ClientPeer::handle_timeout`] is next worth calling.
@@ -437,6 +456,10 @@ impl ClientPeer {
             meta.push(("io.modelcontextprotocol/clientInfo", info));
             let capabilities = self.config.capabilities.clone();
             meta.push(("io.modelcontextprotocol/clientCapabilities", capabilities));
+            if let Some(level) = self.log_level {
+                let level = format!("\"{}\"", level.name());
+                meta.push(("io.modelcontextprotocol/logLevel", level));
+            }
         }
         meta.extend(progress.map(|id| ("progressToken", id.to_string())));
         meta

@@ -8,7 +8,7 @@ use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Id, Json, Message};
-use carrick_proto::types::{RpcError, SubscriptionFilter};
+use carrick_proto::types::{LogLevel, RpcError, SubscriptionFilter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -45,6 +45,7 @@ pub(super) enum What {
     Request { method: String, params: Vec<u8>, name: Option<String> },
     Subscribe(String),
     Unsubscribe(String),
+    LogLevel(LogLevel),
 }
 
 pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
@@ -200,7 +201,7 @@ impl<T: Transport> Driver<T> {
             // Those that were cancelled have no answer.
             if let Ok((id, answer)) = answer {
                 self.asked.remove(&id);
-                self.peer.respond(&id, answer);
+                self.peer.respond(self.now(), &id, answer);
                 self.drain();
             }
         }
@@ -235,6 +236,7 @@ impl<T: Transport> Driver<T> {
                     }
                     What::Subscribe(uri) => self.peer.subscribe(now, &uri, options),
                     What::Unsubscribe(uri) => self.peer.unsubscribe(now, &uri, options),
+                    What::LogLevel(level) => self.peer.set_log_level(now, level, options),
                 };
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
@@ -249,7 +251,7 @@ impl<T: Transport> Driver<T> {
                 self.passed.remove(&id);
                 match answer {
                     Ok(reply) => self.peer.pass_answer(self.now(), &id, &reply),
-                    Err(error) => self.peer.respond(&id, Err(error)),
+                    Err(error) => self.peer.respond(self.now(), &id, Err(error)),
                 }
             }
             Command::Cancel(ticket) => {

@@ -120,7 +120,8 @@ impl ServerDescription {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// Without a sign of life. Default 60 s.
+    /// Without a sign of life; it does not run out while the server waits for an
+    /// answer of ours. Default 60 s.
     pub timeout: Duration,
     /// Whether progress starts `timeout` anew. Default true.
     pub reset_on_progress: bool,

@@ -52,11 +52,10 @@ impl Asked {
 impl ClientPeer {
     /// Answers a request of the server's own with a result in the newest
     /// revision's shape, a JSON object; without effect when the server has
-    /// cancelled it.
-    pub fn respond(&mut self, id: &Id, answer: Result<Vec<u8>, RpcError>) {
-        if self.asked.open.remove(id).is_none() {
-            return;
-        }
+    /// cancelled it. The call that it belongs to has its time anew.
+    pub fn respond(&mut self, now: Duration, id: &Id, answer: Result<Vec<u8>, RpcError>) {
+        let Some((_, call)) = self.asked.open.remove(id) else { return };
+        self.renew(now, call);
         match answer {
             Ok(result) => {
                 let mut bytes = Vec::new();
@@ -88,6 +87,24 @@ impl ClientPeer {
                 self.push_plain(bytes, Method::Unknown, "");
             }
             Err(error) => self.refuse(id, &RpcError::internal(format!("{error}"))),
+        }
+    }
+
+    /// Whether this call may wait for an answer of ours, which a person may take
+    /// their time for.
+    pub(super) fn waits_for_us(&self, call: u64) -> bool {
+        // What is passed on has its bounds where it is passed to.
+        !self.config.forwarding
+            && !self.is_opening(call)
+            && self.asked.open.values().any(|(_, of)| of.is_none_or(|of| of == call))
+    }
+
+    /// Gives a call its time anew; all of them where it is not known which.
+    fn renew(&mut self, now: Duration, call: Option<u64>) {
+        for (id, pending) in &mut self.pending {
+            if call.is_none_or(|call| call == *id) {
+                pending.renew(now);
+            }
         }
     }
 

@@ -28,14 +28,50 @@ fn a_session_carries_a_question_and_its_answer() {
         (method, params.as_bytes()),
         (Method::ElicitationCreate, &b"{\"message\":\"m\"}"[..])
     );
-    pair.client.respond(&id, Ok(br#"{"action":"decline"}"#.to_vec()));
+    pair.client.respond(pair.now, &id, Ok(br#"{"action":"decline"}"#.to_vec()));
     pair.drive();
     let (of, answer) = pair.answered.pop().unwrap();
     assert_eq!((of, answer.unwrap().as_bytes()), (ask, &br#"{"action":"decline"}"#[..]));
     // A second answer meets no question.
-    pair.client.respond(&id, Ok(b"{}".to_vec()));
+    pair.client.respond(pair.now, &id, Ok(b"{}".to_vec()));
     pair.drive();
     assert!(pair.answered.is_empty());
+}
+
+#[test]
+fn a_call_waits_for_the_answer_of_a_person_but_not_forever() {
+    let options = CallOptions::default();
+    let asked = |pair: &mut Pair, key| {
+        pair.server.ask(key, Method::ElicitationCreate, b"{\"message\":\"m\"}").unwrap();
+        pair.drive();
+        let Some(ClientOutput::Request { id, .. }) = pair.heard.pop() else {
+            panic!("{:?}", pair.heard)
+        };
+        id
+    };
+    let is_over = |pair: &Pair| {
+        let timeout =
+            |o: &ClientOutput| matches!(o, ClientOutput::Resolved(_, Err(CallError::Timeout(_))));
+        pair.heard.iter().any(timeout)
+    };
+    let (mut pair, key) = calling(Era::Legacy);
+    let id = asked(&mut pair, key);
+    pair.pass(options.timeout * 2 - Duration::from_secs(1));
+    assert!(!is_over(&pair));
+    pair.client.respond(pair.now, &id, Ok(br#"{"action":"decline"}"#.to_vec()));
+    // From here on it is the server's turn, with all its time.
+    pair.pass(options.timeout - Duration::from_secs(1));
+    assert!(!is_over(&pair));
+    pair.pass(Duration::from_secs(1));
+    assert!(is_over(&pair));
+
+    let (mut pair, key) = calling(Era::Legacy);
+    asked(&mut pair, key);
+    while pair.now < options.max_total {
+        assert!(!is_over(&pair));
+        pair.pass(options.timeout / 2);
+    }
+    assert!(is_over(&pair));
 }
 
 #[test]
