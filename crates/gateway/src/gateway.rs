@@ -4,6 +4,7 @@ use crate::bridge::Bridge;
 use crate::front::Front;
 use crate::identity;
 use crate::line::{Level, number};
+use crate::pace::Pace;
 use crate::pool::Pool;
 use crate::session::Session;
 use crate::shared::Trunk;
@@ -57,6 +58,7 @@ pub(crate) struct Inner {
     fronts: Mutex<BTreeMap<u64, Weak<dyn Outbox>>>,
     sessions: Mutex<Vec<Weak<Session>>>,
     pub(crate) watched: Watched,
+    pub(crate) pace: Arc<Pace>,
     mirrored: RwLock<BTreeMap<String, Arc<[ParamHeader]>>>,
 }
 
@@ -95,6 +97,7 @@ impl Gateway {
                 fronts: Mutex::default(),
                 sessions: Mutex::default(),
                 watched: Watched::default(),
+                pace: Arc::default(),
                 me: me.clone(),
                 mirrored: RwLock::default(),
                 options,

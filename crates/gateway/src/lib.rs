@@ -17,6 +17,7 @@ mod gateway;
 mod identity;
 mod line;
 mod options;
+mod pace;
 mod pool;
 mod rounds;
 mod session;

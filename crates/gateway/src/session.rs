@@ -4,6 +4,7 @@
 use crate::asks;
 use crate::gateway::Inner;
 use crate::line::{Level, Line, LineEvents};
+use crate::pace::Pace;
 use crate::shared::Ears;
 use carrick::client::{Changed, ClientConfig, Relay, ServerAsk};
 use carrick::proto::peer::{AskPlace, Call, CallKey, ServerDescription};
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub(crate) struct Session {
     pub(crate) line: Line,
     outbox: Arc<dyn Outbox>,
+    pace: Arc<Pace>,
     state: Mutex<State>,
 }
 
@@ -44,6 +46,7 @@ impl Session {
         Arc::new_cyclic(|session: &Weak<Self>| Self {
             line: Line::new(gateway.upstream.clone(), config, Arc::new(Ears(session.clone()))),
             outbox,
+            pace: Arc::default(),
             state: Mutex::default(),
         })
     }
@@ -91,6 +94,7 @@ impl LineEvents for Session {
     fn opened(&self, _: &ServerDescription) {}
 
     fn changed(&self, changed: Changed) {
-        self.outbox.changed(changed);
+        let outbox = self.outbox.clone();
+        self.pace.tell(changed, move |changed| outbox.changed(changed));
     }
 }

@@ -135,7 +135,13 @@ impl LineEvents for Trunk {
 
     fn changed(&self, changed: Changed) {
         if let Some(gateway) = self.gateway.upgrade() {
-            gateway.changed(&changed);
+            let pace = gateway.pace.clone();
+            let gateway = self.gateway.clone();
+            pace.tell(changed, move |changed| {
+                if let Some(gateway) = gateway.upgrade() {
+                    gateway.changed(&changed);
+                }
+            });
         }
     }
 }

@@ -83,17 +83,19 @@ fn no_color_is_respected() {
 }
 
 #[test]
-fn what_a_server_says_cannot_steer_the_terminal() {
+fn d070_what_a_server_says_cannot_steer_the_terminal() {
     let mut sandbox = Sandbox::new();
     let servers = sandbox.marked([("fixture", peer(&["fixture"]))]);
     sandbox.set_config(&json!({ "mcpServers": servers }));
     let config = sandbox.root().join("servers.json");
     let words = ["--config", config.to_str().unwrap(), "call", "fixture", "echo"];
-    let evil = r#"{"t":"a\u001b[2Jb\u202ec"}"#;
+    let evil = r#"{"t":"a\u001b[2Jb\u202ec\u0000d\u009b31me\u0007\u007f"}"#;
     let (code, seen) = at_terminal(&sandbox, &[&words[..], &[evil]].concat(), "", &[]);
     assert_eq!(code, Some(0), "{seen}");
-    assert!(!seen.contains('\x1b') && !seen.contains('\u{202e}'), "{seen:?}");
+    for steering in ['\x1b', '\u{202e}', '\0', '\u{9b}', '\x07', '\x7f'] {
+        assert!(!seen.contains(steering), "{steering:?} in {seen:?}");
+    }
     // Into a pipe it goes byte for byte.
     let run = sandbox.run(&["call", "fixture", "echo", evil]).exits(0);
-    assert_eq!(run.stdout, "a\x1b[2Jb\u{202e}c\n");
+    assert_eq!(run.stdout, "a\x1b[2Jb\u{202e}c\0d\u{9b}31me\x07\x7f\n");
 }

@@ -2,16 +2,20 @@
 
 use crate::raw::{MODERN, RawClient};
 use crate::support::{Over, client, gateway};
-use carrick::client::Hooks;
+use carrick::client::{ClientConfig, Hooks};
 use carrick::proto::revision::Revision;
 use carrick::server::{Cacheable, Context, Tool};
-use carrick::types::CacheHints;
-use carrick::{Server, State, tool, tools};
-use carrick_gateway::Gateway;
+use carrick::transport::LineTransport;
+use carrick::types::{CacheHints, Implementation};
+use carrick::{Client, Server, State, tool, tools};
+use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use futures_util::future::{BoxFuture, FutureExt, TryFutureExt};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 use tokio::sync::{Semaphore, mpsc};
 
 /// What happens to the calls of `held`.
@@ -177,5 +181,122 @@ async fn d060_what_one_client_may_keep_is_not_given_to_another() {
             assert_eq!(page["cacheScope"], scope);
             assert_eq!(page["ttlMs"], hints.ttl_ms);
         }
+    }
+}
+
+/// A server of sessions that says that its tools have changed whenever it is
+/// asked for them, and a thousand times when a tool is called.
+#[derive(Clone, Default)]
+struct Restless {
+    lists: Arc<AtomicUsize>,
+}
+
+impl Restless {
+    async fn speak(self, stream: DuplexStream) {
+        const CHANGED: &str =
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        while stream.read_line(&mut line).await.is_ok_and(|n| n > 0) {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            line.clear();
+            let (result, changes) = match message["method"].as_str() {
+                Some("initialize") => {
+                    let tools = json!({ "tools": { "listChanged": true } });
+                    (json!({ "protocolVersion": "2025-11-25", "capabilities": tools }), 0)
+                }
+                Some("tools/list") => {
+                    self.lists.fetch_add(1, Ordering::SeqCst);
+                    (json!({ "tools": [] }), 1)
+                }
+                Some("tools/call") => (json!({ "content": [] }), 1000),
+                _ => (json!({}), 0),
+            };
+            let mut said = CHANGED.repeat(changes);
+            if !message["id"].is_null() {
+                let answer = match message["method"] == "server/discover" {
+                    true => json!({ "jsonrpc": "2.0", "id": message["id"],
+                        "error": { "code": -32601, "message": "no" } }),
+                    false => json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }),
+                };
+                said = format!("{answer}\n{said}");
+            }
+            stream.write_all(said.as_bytes()).await.unwrap();
+        }
+    }
+}
+
+impl Upstream for Restless {
+    fn name(&self) -> &str {
+        "restless"
+    }
+
+    fn tells_calls_apart(&self) -> bool {
+        false
+    }
+
+    fn connect(
+        &self,
+        config: ClientConfig,
+        hooks: Hooks,
+    ) -> BoxFuture<'_, Result<Client, ConnectError>> {
+        let (ours, theirs) = duplex(1 << 20);
+        tokio::spawn(self.clone().speak(theirs));
+        let (reader, writer) = split(ours);
+        let transport = LineTransport::new(reader, writer);
+        Client::connect(transport, config, hooks).map_err(ConnectError::from).boxed()
+    }
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// How many changes a client hears of within a minute; it does this at each.
+async fn changes_heard(
+    client: &mut RawClient,
+    mut at_each: impl AsyncFnMut(&mut RawClient),
+) -> usize {
+    let mut heard = 0;
+    let end = tokio::time::Instant::now() + MINUTE;
+    while let Ok(message) = tokio::time::timeout_at(end, client.hear()).await {
+        if message["method"] == "notifications/tools/list_changed" {
+            heard += 1;
+            at_each(client).await;
+        }
+    }
+    heard
+}
+
+#[tokio::test(start_paused = true)]
+async fn d056_changes_are_told_at_a_pace_that_a_client_can_follow() {
+    for revision in ["2025-11-25", MODERN] {
+        let restless = Restless::default();
+        let options = GatewayOptions::new(Implementation::new("gateway", "1"));
+        let gateway = Gateway::open(restless.clone(), options).await.unwrap();
+        let mut client = opened(&gateway, revision).await;
+        let mut call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": { "name": "any", "arguments": {} } });
+        let mut list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {} });
+        if revision == MODERN {
+            let filter = json!({ "notifications": { "toolsListChanged": true } });
+            client.ask("subscriptions/listen", filter).await;
+            client.hear().await;
+            for request in [&mut call, &mut list] {
+                request["params"]["_meta"] = json!({
+                    "io.modelcontextprotocol/protocolVersion": MODERN,
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                });
+            }
+        }
+        client.say(&call).await;
+        let heard = changes_heard(&mut client, async |_| {}).await;
+        assert!((1..=2).contains(&heard), "{heard} of a thousand in {revision}");
+
+        // A client that asks whenever it is told, and a server that tells whenever
+        // it is asked.
+        let before = restless.lists.load(Ordering::SeqCst);
+        client.say(&list).await;
+        let heard = changes_heard(&mut client, async |client| client.say(&list).await).await;
+        let lists = restless.lists.load(Ordering::SeqCst) - before;
+        assert!((2..=20).contains(&heard) && lists <= 20, "{heard}, {lists} in {revision}");
     }
 }

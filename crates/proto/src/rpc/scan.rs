@@ -139,6 +139,8 @@ struct Seen {
     error: Option<Span>,
     fields: [Option<Span>; FIELDS],
     shadows: Vec<Span>,
+    /// Whether there are several ids, so that none can be told to be it.
+    ids: bool,
     /// The first fault that JSON itself does not forbid; reading goes on, so
     /// that the answer can carry the id.
     fault: Option<ScanErrorKind>,
@@ -171,7 +173,10 @@ fn envelope(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<(), JsonError> {
                 let span = cursor.value()?;
                 let place = match &*name {
                     b"jsonrpc" => &mut seen.version,
-                    b"id" => &mut seen.id,
+                    b"id" => {
+                        seen.ids |= seen.id.is_some();
+                        &mut seen.id
+                    }
                     b"method" => &mut seen.method,
                     b"error" => &mut seen.error,
                     _ => {
@@ -279,7 +284,7 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
     let text = |span: Span| &bytes[span.range()];
     let null = |span: Span| text(span) == b"null";
     let id = seen.id.filter(|span| !null(*span));
-    let read = id.and_then(|span| Id::read(text(span)));
+    let read = id.filter(|_| !seen.ids).and_then(|span| Id::read(text(span)));
     let is_response = seen.method.is_none() && (seen.result.is_some() || seen.error.is_some());
     let named = seen.method.is_some_and(|span| text(span).first() == Some(&b'"'));
     let is_notification = named && seen.id.is_none();

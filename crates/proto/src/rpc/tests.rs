@@ -71,6 +71,9 @@ fn members_that_decide_something_may_not_appear_twice() {
         let error = one(text).expect_err("refused");
         assert!(matches!(error.kind, ScanErrorKind::Duplicate(_)), "{text}: {error}");
         assert_eq!(error.kind.code(), -32600);
+        let answered = error.id.as_ref().map(|id| *id == Id::Number(1));
+        let sure = !text.contains(r#""id":2"#);
+        assert_eq!(answered, sure.then_some(true), "which of two ids it has nobody can tell");
     }
     assert!(one(r#"{"jsonrpc":"2.0","id":1,"method":"x","other":1,"other":2}"#).is_ok());
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// Knows nothing.
 #[derive(Debug, Default)]
-pub(super) struct Outputs;
+pub(super) struct Outputs {}
 
 /// Checks nothing.
 pub(super) struct Output;

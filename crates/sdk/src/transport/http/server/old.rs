@@ -23,6 +23,7 @@ use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 use super::body::Answer;
 use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, event_stream, field};
+use super::post::check_encoding;
 use super::refusal::{Refusal, empty};
 use super::session::mint;
 
@@ -119,6 +120,7 @@ impl Endpoint {
             let text = "the body must be application/json";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
+        check_encoding(&head.headers)?;
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix(SESSION));
         let id = id.ok_or_else(|| Refusal::bad("the address names no session"))?;

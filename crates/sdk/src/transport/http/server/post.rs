@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 
 use carrick_proto::http::{
@@ -43,6 +43,7 @@ impl Endpoint {
             let text = "the body must be application/json";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
+        check_encoding(&head.headers)?;
         let accept = accept(&head.headers);
         if !accept.json || !accept.event_stream {
             let text = "Accept must allow application/json and text/event-stream";
@@ -64,6 +65,14 @@ impl Endpoint {
 
     pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = self.options.max_body_bytes;
+        let too_large = || {
+            let text = format!("a body may have at most {limit} bytes (max_body_bytes)");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+        };
+        // What says itself that it is too large need not be waited for.
+        if body.size_hint().lower() > limit as u64 {
+            return Err(too_large());
+        }
         let mut read = pin!(Limited::new(body, limit).collect());
         // A body that is there already needs no timer.
         let read = match read.as_mut().now_or_never() {
@@ -72,10 +81,7 @@ impl Endpoint {
         };
         match read {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let text = format!("a body may have at most {limit} bytes (max_body_bytes)");
-                Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text))
-            }
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
             Ok(Err(error)) => Err(Refusal::bad(format!("the body could not be read: {error}"))),
             Err(_) => {
                 Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
@@ -323,6 +329,16 @@ impl Endpoint {
             None => timeout(self.options.quiet, wait).await.ok(),
         }
     }
+}
+
+/// Refuses a body that is compressed: it would be taken for broken JSON.
+pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
+    if headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+        return Ok(());
+    }
+    let text = "a body may have no Content-Encoding here";
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
 }
 
 fn mirrored(headers: &HeaderMap) -> MirroredHeaders<'_> {
