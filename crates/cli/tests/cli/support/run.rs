@@ -13,13 +13,24 @@ use std::time::Instant;
 
 /// A run that goes on.
 pub(crate) struct Running {
-    child: Child,
+    child: Owned,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     seen: String,
     /// Lines of stderr that nobody has waited for yet.
     said: Receiver<String>,
     stderr: JoinHandle<String>,
+}
+
+/// The process, which does not outlive the test.
+struct Owned(Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // Mostly it has ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A run that has ended.
@@ -58,7 +69,8 @@ impl Running {
             }
             text
         });
-        Self { stdin: child.stdin.take(), child, lines, seen: String::new(), said, stderr }
+        let stdin = child.stdin.take();
+        Self { stdin, child: Owned(child), lines, seen: String::new(), said, stderr }
     }
 
     /// Writes to stdin, on which more may follow.
@@ -100,7 +112,7 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
+        kill(Pid::from_raw(i32::try_from(self.child.0.id()).unwrap()), signal).unwrap();
     }
 
     /// Closes stdin and waits for the end.
@@ -117,13 +129,10 @@ impl Running {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => stdout.push_str(&line),
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
-                Err(_) => {
-                    let _ = self.child.kill();
-                    panic!("carrick did not end; so far it said:\n{stdout}");
-                }
+                Err(_) => panic!("carrick did not end; so far it said:\n{stdout}"),
             }
         }
-        let status = self.child.wait().unwrap();
+        let status = self.child.0.wait().unwrap();
         let stderr = self.stderr.join().unwrap();
         Run { status, stdout, stderr }
     }
