@@ -18,6 +18,7 @@ use carrick::server::{Dispatch, Outbox};
 use carrick::types::RpcError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tokio::task::AbortHandle;
 
 /// Rounds of questions that one call may lead to.
@@ -234,6 +235,12 @@ impl Relay for Passing {
 }
 
 impl CallRelay for Passing {
+    /// What the server does with its client's connection is done with that of
+    /// the gateway's client: neither holds one open for nothing.
+    fn stream_closed(&self, retry: Option<Duration>) {
+        self.outbox.close_stream(self.key, retry);
+    }
+
     fn done(self: Arc<Self>, result: Result<Reply, CallError>) {
         match result {
             Ok(reply) if self.again.is_some() && reply.is_input_required() => {

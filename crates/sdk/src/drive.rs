@@ -228,8 +228,8 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(lane, bytes),
             Event::LaneEnd { lane, .. } => self.peer.drop_lane(lane),
-            // Sessions are lost by clients.
-            Event::SessionLost => {}
+            // Sessions and streams of theirs are lost by clients.
+            Event::SessionLost | Event::StreamClosed { .. } => {}
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
 use std::io;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 /// A message to send.
 #[derive(Debug)]
@@ -59,6 +60,15 @@ pub enum Event {
         lane: Lane,
         /// How.
         end: LaneEnd,
+    },
+    /// The server closed the stream of an exchange before its answer (HTTP,
+    /// 2025-11-25 `basic/transports`, Sending Messages to the Server). The
+    /// transport comes back for the rest by itself.
+    StreamClosed {
+        /// Which exchange.
+        lane: Lane,
+        /// When the server wants its client back, if it has said so.
+        retry: Option<Duration>,
     },
     /// The server knows the session no more (HTTP). What it refused for that
     /// reason, and what is sent from now on, the transport keeps for the session

@@ -11,9 +11,10 @@ mod resources;
 mod rounds;
 
 use carrick::Server;
+use carrick::proto::revision::Revision;
 
-/// The server under test.
-pub fn server() -> Server {
+/// The server under test, in these revisions.
+pub fn server(revisions: impl IntoIterator<Item = Revision>) -> Server {
     Server::builder("conformance", "1.0.0")
         .instructions("A server for conformance tests.")
         .tools(content::all())
@@ -26,5 +27,6 @@ pub fn server() -> Server {
         .prompts_may_change()
         .resource_subscriptions()
         .completions()
+        .revisions(revisions)
         .build()
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::scenarios::{Scenario, Side};
+use super::scenarios::Side;
 use super::suite::Suite;
 use super::verdict::Verdict;
 use super::{Run, relay};
@@ -27,14 +27,6 @@ impl Target {
         match self {
             Target::Direct => "direct",
             Target::Gateway => "gateway",
-        }
-    }
-
-    /// Whether what a scenario tests is reached so.
-    pub(super) fn reaches(self, scenario: &Scenario) -> bool {
-        match self {
-            Target::Direct => true,
-            Target::Gateway => scenario.passes_through(),
         }
     }
 }
@@ -79,7 +71,7 @@ impl Rig {
         let scenario = &run.scenario;
         let ended = match scenario.side {
             Side::Server => {
-                let (_served, url) = self.serve(run.target, &folder)?;
+                let (_served, url) = self.serve(run, &folder)?;
                 self.suite.run(scenario, &["--url".to_owned(), url], &folder)
             }
             Side::Client => {
@@ -94,10 +86,14 @@ impl Rig {
 
     /// Starts our server, and what stands before it; gives the address to talk to. The last
     /// one started is the first to end.
-    fn serve(&self, target: Target, folder: &Path) -> Result<(Vec<Served>, String)> {
+    fn serve(&self, run: Run, folder: &Path) -> Result<(Vec<Served>, String)> {
         let mut server = Command::new(&self.server);
-        let (server, url) = Served::start(server.arg("127.0.0.1:0"), listening_on)?;
-        match target {
+        server.arg("127.0.0.1:0");
+        if run.target == Target::Gateway {
+            server.args(run.scenario.version_behind());
+        }
+        let (server, url) = Served::start(&mut server, listening_on)?;
+        match run.target {
             Target::Direct => Ok((vec![server], url)),
             Target::Gateway => {
                 let (gateway, url) = relay::serve(&self.carrick, folder, &url)?;

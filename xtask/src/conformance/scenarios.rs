@@ -94,12 +94,10 @@ const LEFT_OUT: [(&str, &str); 3] = [
     ("sep-2640-", "the skills extension is not built yet"),
 ];
 
-/// Scenarios that are not run through the gateway, and why.
-const NOT_THROUGH: [(&str, &str); 1] = [(
-    "server-sse-polling",
-    "a server lets go of the stream that it holds itself: here that is the gateway's, which \
-     answers as soon as the server does",
-)];
+/// Scenarios for which a server behind the gateway speaks the version of the scenario alone:
+/// what they are about, a server does in that one only, and otherwise the gateway would speak
+/// the newest one with it.
+const SAME_BEHIND: &[&str] = &["server-sse-polling"];
 
 /// A check that is skipped whatever an implementation does.
 struct Skipped {
@@ -167,9 +165,9 @@ impl Scenario {
         of_this.map_or(&[], |(_, checks)| checks)
     }
 
-    /// Whether it is run through the gateway too.
-    pub(super) fn passes_through(&self) -> bool {
-        NOT_THROUGH.iter().all(|(name, _)| *name != self.name)
+    /// The one version that a server behind the gateway is to speak, where not all.
+    pub(super) fn version_behind(&self) -> Option<&'static str> {
+        SAME_BEHIND.contains(&self.name).then_some(self.version)
     }
 
     /// Whether a check of this scenario may be skipped, when the suite says this of it.
@@ -193,8 +191,7 @@ pub(super) fn all() -> Vec<Scenario> {
 
 /// What is left out and why, a line each.
 pub(super) fn left_out() -> impl Iterator<Item = String> {
-    let all = LEFT_OUT.iter().map(|(prefix, why)| format!("{prefix}*: {why}"));
-    all.chain(NOT_THROUGH.iter().map(|(name, why)| format!("gateway: {name}: {why}")))
+    LEFT_OUT.iter().map(|(prefix, why)| format!("{prefix}*: {why}"))
 }
 
 /// Compares the tables with what `conformance list` printed: nothing may be there that the
@@ -291,6 +288,17 @@ mod tests {
             assert!(error.contains(problem), "{error}");
         }
         assert!(compare("Server scenarios (x):\n  - ping\n").unwrap_err().contains("cannot read"));
+    }
+
+    #[test]
+    fn only_what_is_about_one_version_has_it_behind_the_gateway() {
+        let behind = |name: &str| -> Vec<_> {
+            let of_this = all().into_iter().filter(|scenario| scenario.name == name);
+            of_this.map(|scenario| scenario.version_behind()).collect()
+        };
+        assert_eq!(behind("server-sse-polling"), [Some(NOVEMBER_2025)]);
+        assert_eq!(behind("ping"), [None, None]);
+        assert!(SAME_BEHIND.iter().all(|name| !behind(name).is_empty()));
     }
 
     #[test]

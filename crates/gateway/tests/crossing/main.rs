@@ -9,5 +9,6 @@ mod apart;
 mod handed;
 mod matrix;
 mod parked;
+mod polling;
 mod raw;
 mod support;

@@ -295,6 +295,7 @@ impl<T: Transport> Driver<T> {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
+            Event::StreamClosed { lane, retry } => self.stream_closed(lane, retry),
             Event::SessionLost => self.peer.handle_session_lost(now),
             // Which call it answered cannot be known, so none can go on.
             Event::Oversize { limit } => {
@@ -352,6 +353,15 @@ impl<T: Transport> Driver<T> {
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
                 _ => {}
             }
+        }
+    }
+
+    /// Tells whoever passed a call on that its stream has been closed.
+    fn stream_closed(&self, lane: Lane, retry: Option<Duration>) {
+        // A call's exchange has its number.
+        let Lane::Exchange(id) = lane else { return };
+        if let Some(End::PassedOn(waiter)) = self.calls.get(&id).map(|call| &call.end) {
+            waiter.relay().stream_closed(retry);
         }
     }
 

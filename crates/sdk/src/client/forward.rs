@@ -9,6 +9,7 @@ use carrick_proto::rpc::{Id, Message};
 use carrick_proto::types::RpcError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Hears what a server says outside of answers, in its own words. All methods
@@ -23,6 +24,14 @@ pub trait Relay: Send + Sync {
 
 /// Hears what a server says of one request that was passed on.
 pub trait CallRelay: Relay {
+    /// The server closed the stream of the request before its answer, which will
+    /// be fetched, after `retry` if the server said so (HTTP, 2025-11-25
+    /// `basic/transports`, Sending Messages to the Server). May come several
+    /// times.
+    fn stream_closed(&self, retry: Option<Duration>) {
+        let _ = retry;
+    }
+
     /// The end of it: the answer, or why there is none. Called once, unless the
     /// request is given up.
     fn done(self: Arc<Self>, result: Result<Reply, CallError>);
@@ -90,7 +99,7 @@ impl Waiter {
         }
     }
 
-    pub(super) fn relay(&self) -> &dyn Relay {
+    pub(super) fn relay(&self) -> &dyn CallRelay {
         &*self.0.relay
     }
 }

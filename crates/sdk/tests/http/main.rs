@@ -11,6 +11,7 @@ mod listen;
 mod modern;
 mod old;
 mod pair;
+mod polling;
 mod raw;
 mod scripted;
 mod session;

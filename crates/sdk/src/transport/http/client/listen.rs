@@ -28,6 +28,7 @@ pub(super) async fn run(link: &Link) {
                     was_open = true;
                     match drain(link, &mut body, &mut place, &mut attempts).await {
                         Ended::Broken(why) | Ended::Failed(why) => why,
+                        Ended::Closed => "the server closed it".into(),
                         Ended::Response => return,
                     }
                 } else if status.is_server_error() {

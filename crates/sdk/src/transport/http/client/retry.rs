@@ -67,6 +67,11 @@ impl Attempts {
         self.asked = Some(delay);
     }
 
+    /// The delay that the server asked for last.
+    pub(super) fn asked(&self) -> Option<Duration> {
+        self.asked
+    }
+
     /// The delay before the next try, or `None` when there is to be none.
     /// `spread` (0 to 255) is chance: it adds up to a quarter, so that clients
     /// of a restarted server do not all come at once.

@@ -24,10 +24,15 @@ const TAIL: Duration = Duration::from_secs(1);
 const SESSION_OVER: &str =
     "the server has lost the session meanwhile, and whether it has run the call is not known";
 
+/// What a call ends with whose stream was closed for good.
+const CUT_SHORT: &str = "the stream ended before the response";
+
 /// How a stream came to its end.
 pub(super) enum Ended {
     /// With what it was for.
     Response,
+    /// Too early, but in good order: the server lets its client come back.
+    Closed,
     /// Too early, but it may be resumed.
     Broken(String),
     /// In a way that no resuming mends.
@@ -45,15 +50,22 @@ pub(super) async fn read(
     let mut place = Place::default();
     let mut body = body;
     loop {
-        let why = match pass(link, asked, &mut body, &session, &mut place, &mut attempts).await {
+        let ended = pass(link, asked, &mut body, &session, &mut place, &mut attempts).await;
+        let closed = matches!(ended, Ended::Closed);
+        let why = match ended {
             Ended::Response => return Ok(()),
             Ended::Failed(why) => return Err(LaneEnd::Lost(why)),
             Ended::Broken(why) => why,
+            Ended::Closed => CUT_SHORT.into(),
         };
         // Without sessions there is nothing to resume, and before the answer
         // to `initialize` there is no session.
         if asked.head.revision.is_none() || disconnect_cancels(asked.head) {
             return Err(LaneEnd::Lost(why));
+        }
+        if closed && place.header().is_some() {
+            let (lane, retry) = (asked.lane, attempts.asked());
+            link.tell(Event::StreamClosed { lane, retry }).await;
         }
         body = match resume(link, asked, &place, &mut attempts).await {
             Ok(body) => body,
@@ -196,7 +208,7 @@ async fn next_message(
         }
         match body.chunk().await {
             Ok(Some(chunk)) => decoder.push(&chunk),
-            Ok(None) => return Err(Ended::Broken("the stream ended before the response".into())),
+            Ok(None) => return Err(Ended::Closed),
             Err(error) => return Err(Ended::Broken(error.to_string())),
         }
     }
