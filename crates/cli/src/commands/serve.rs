@@ -22,6 +22,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Offers a configured server to clients of any revision, until it is told to
 /// end or its client has gone.
 pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode, Failure> {
+    // Before the config is read, so that no change of it is missed.
+    let files = reload::look(arguments).await;
     let setup = Setup::new(arguments, None)?;
     let name = one_of(&setup.registry, serve.server.as_deref())?;
     let configured = Arc::new(Configured::new(&setup.registry, &name)?);
@@ -36,7 +38,7 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
     };
     let served = tokio::select! {
         served = serving => served,
-        never = reload::follow(arguments, &gateway, configured) => match never {},
+        never = reload::follow(arguments, &gateway, configured, files) => match never {},
     };
     gateway.close().await;
     served

@@ -18,17 +18,18 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// The config files as they are: where, what is in them, and whether that counts;
 /// or why they cannot be read.
-type Files = Result<Vec<(PathBuf, ContentHash, bool)>, String>;
+pub(super) type Files = Result<Vec<(PathBuf, ContentHash, bool)>, String>;
 
-/// Looks after the config for as long as it is polled. A server whose entry has
+/// Looks after the config for as long as it is polled; `taken` is what it was
+/// before it was read. A server whose entry has
 /// changed is started anew; one that was disabled is ended. Whatever is wrong
 /// with a new config is said, and the last good one stays.
 pub(super) async fn follow(
     arguments: &Arguments,
     gateway: &Gateway,
     server: Arc<Configured>,
+    mut taken: Files,
 ) -> Infallible {
-    let mut taken = look(arguments).await;
     let mut before = taken.clone();
     loop {
         tokio::time::sleep(LOOK).await;
@@ -41,7 +42,8 @@ pub(super) async fn follow(
     }
 }
 
-async fn look(arguments: &Arguments) -> Files {
+/// The config files as they are now.
+pub(super) async fn look(arguments: &Arguments) -> Files {
     let places = setup::places(arguments).map_err(|failure| failure.to_string())?;
     // A folder may be one of another machine's.
     let read = tokio::task::spawn_blocking(move || places.read()).await;
