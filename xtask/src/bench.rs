@@ -10,6 +10,7 @@ use crate::{Result, process};
 
 #[cfg(target_os = "linux")]
 mod call;
+mod gateway;
 mod instructions;
 
 /// The workspace of the generators, the limits and the peers.
@@ -21,9 +22,9 @@ const TARGET: &str = "bench/target";
 /// The package with our echo server, and the name of the example that it is.
 const OURS: (&str, &str) = ("carrick-testkit", "echo");
 
-const PARTS: [&str; 4] = ["stdio", "instructions", "http", "call"];
+const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway", "call"];
 
-const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|call]… [--option value]…\n\
+const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
     Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
 
 /// `cargo xtask bench`.
@@ -42,6 +43,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
             "stdio" => stdio(options)?,
             "instructions" => instructions::measure(&stdio_servers())?,
             "http" => http(options)?,
+            "sessions" => sessions(options)?,
+            "gateway" => gateway::measure(options)?,
             _ => call()?,
         }
     }
@@ -95,15 +98,26 @@ fn stdio(options: &[String]) -> Result<()> {
 }
 
 fn http(options: &[String]) -> Result<()> {
+    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
+}
+
+/// Idle sessions: what each costs in memory.
+fn sessions(options: &[String]) -> Result<()> {
+    let few = ["--rounds", "1", "--sizes", "", "--sessions", "1000,10000"].map(str::to_owned);
+    let options = if options.is_empty() { &few[..] } else { options };
+    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
+}
+
+/// `NAME=COMMAND` of the servers over HTTP, the limit first.
+fn http_servers() -> [String; 4] {
     const ADDRESS: &str = "127.0.0.1:{port}";
     let (rmcp, bare) = (program("peer-rmcp"), program("bare-http"));
-    let servers = [
+    [
         format!("bare={bare} {ADDRESS}"),
         format!("carrick={} http {ADDRESS}", ours()),
         format!("rmcp={rmcp} http {ADDRESS}"),
         format!("rmcp-tuned={rmcp} http-tuned {ADDRESS}"),
-    ];
-    process::run(Command::new(program("load-http")).args(options).args(servers))
+    ]
 }
 
 #[cfg(target_os = "linux")]

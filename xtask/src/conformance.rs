@@ -1,5 +1,5 @@
-//! The official conformance suite against our test server and our test client, and against
-//! the same server behind `carrick serve`.
+//! The official conformance suite against our test server and our test client, each also with
+//! `carrick serve` between it and the suite.
 //!
 //! Every scenario is a run of the suite of its own: run together, the suite ignores how a
 //! client ended, and what one scenario leaves behind reaches the next.
@@ -10,11 +10,13 @@ use std::time::Instant;
 
 use crate::Result;
 
+mod relay;
 mod rig;
 mod scenarios;
 mod suite;
 mod verdict;
 
+pub(crate) use relay::run as relay;
 use rig::{Rig, Target};
 use scenarios::Scenario;
 use suite::Suite;
@@ -188,7 +190,8 @@ mod tests {
                 "direct/server/2025-11-25/ping",
                 "direct/client/2025-11-25/sse-retry",
                 "gateway/server/2025-06-18/ping",
-                "gateway/server/2025-11-25/ping"
+                "gateway/server/2025-11-25/ping",
+                "gateway/client/2025-11-25/sse-retry"
             ]
         );
         assert_eq!(names(&["nothing like it"]), [""; 0]);

@@ -56,6 +56,8 @@ fn main() -> ExitCode {
         "licences" => licences::run(&arguments),
         "interop" => interop::run(&arguments),
         "conformance" => conformance::run(&arguments),
+        // Only for the suite, which starts it as a client.
+        "conformance-relay" => conformance::relay(&arguments),
         "spec" => spec::run(&arguments),
         "bench" => bench::run(&arguments),
         "setup" => setup::run(&arguments),

@@ -21,7 +21,7 @@ impl Served {
         ready: impl Fn(&str) -> Option<T>,
     ) -> Result<(Served, T)> {
         let line = process::line(command);
-        let mut child = process::start(command)?;
+        let mut child = process::start(&mut ends_with_us(command))?;
         let (sender, lines) = mpsc::channel();
         // Both streams are read to their ends, since a server with a full pipe stops.
         child.stdout.take().into_iter().for_each(|pipe| forward(pipe, sender.clone()));
@@ -37,6 +37,30 @@ impl Served {
         }
         Err(format!("`{line}` never said that it listens; it said: {}", said.trim()))
     }
+}
+
+/// The same command, as a process that the system ends when the thread that started it ends:
+/// a task that is killed drops nothing. Where the system cannot, it is the command itself.
+fn ends_with_us(command: &Command) -> Command {
+    let options = ["--pdeathsig", "KILL", "--"];
+    let mut bound = if process::probe("setpriv", &[&options[..], &["true"]].concat()) {
+        let mut bound = Command::new("setpriv");
+        bound.args(options).arg(command.get_program());
+        bound
+    } else {
+        Command::new(command.get_program())
+    };
+    bound.args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        bound.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => bound.env(name, value),
+            None => bound.env_remove(name),
+        };
+    }
+    bound
 }
 
 impl Drop for Served {

@@ -9,6 +9,7 @@ use crate::Result;
 
 mod files;
 mod layers;
+mod pages;
 mod scan;
 mod sizes;
 mod source;
@@ -53,6 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut findings = tree.unreachable();
     findings.extend(files::check(&tree));
     findings.extend(layers::check()?);
+    findings.extend(pages::check()?);
     findings.extend(tree.sources.iter().flat_map(sizes::check));
     findings.extend(tree.sources.iter().flat_map(words::check));
     findings.sort();

@@ -8,8 +8,8 @@ mod trusting;
 pub(crate) use builtins::builtin;
 pub(crate) use model::{model, offer_configured};
 pub(crate) use pinning::{ask, difference, remark, settle};
-use trusting::trust;
 pub(crate) use trusting::{review, store};
+use trusting::{trust, trusted};
 
 use crate::args::Arguments;
 use crate::environment;
@@ -25,6 +25,7 @@ use carrick_host::config::{
 use carrick_host::model::Model;
 use carrick_host::permission::Policy;
 use carrick_host::registry::{Eras, Registry, RegistryOptions, ServerObserver};
+use carrick_host::trust::TrustStore;
 use carrick_host::turn::Frontend;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,11 +74,31 @@ impl Setup {
         let places = places(arguments)?;
         let files = read(&places)?;
         let store = trust(arguments, &files)?;
+        Self::of(arguments, places, &files, store.as_ref(), observer, frontend)
+    }
+
+    /// The same of a config that has changed meanwhile: nobody is asked, and what
+    /// has not been approved by now is an error.
+    pub(crate) fn again(arguments: &Arguments) -> Result<Self, Failure> {
+        let places = places(arguments)?;
+        let files = read(&places)?;
+        let store = trusted(&files)?;
+        Self::of(arguments, places, &files, store.as_ref(), None, None)
+    }
+
+    fn of(
+        arguments: &Arguments,
+        places: Places,
+        files: &[ConfigFile],
+        store: Option<&TrustStore>,
+        observer: Option<ServerObserver>,
+        frontend: Option<Arc<dyn Frontend>>,
+    ) -> Result<Self, Failure> {
         let approved = |file: &ConfigFile| {
-            !file.needs_approval() || store.as_ref().is_some_and(|store| store.is_trusted(file))
+            !file.needs_approval() || store.is_some_and(|store| store.is_trusted(file))
         };
         let mut config =
-            Config::resolve(&files, &approved, &environment::raw_variable, &places.current);
+            Config::resolve(files, &approved, &environment::raw_variable, &places.current);
         for warning in &config.warnings {
             print::say(format_args!("warning: {}", shown(&warning.to_string())));
         }
@@ -92,7 +113,7 @@ impl Setup {
         }
         let http = HttpClient::new(Options::default());
         let asks = frontend.map(|frontend| {
-            let roots = roots(&config.settings, &files, &places.current);
+            let roots = roots(&config.settings, files, &places.current);
             Asks::new(frontend, roots.iter().filter_map(|root| asks::folder(root)).collect())
         });
         let mut options = options(arguments, &config.settings, &http, places.current, observer);

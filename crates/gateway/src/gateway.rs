@@ -127,6 +127,20 @@ impl Gateway {
         }
     }
 
+    /// Ends every connection to the server, to open it anew where it is needed
+    /// next: the server is not what it was. Calls that are under way end.
+    pub async fn reconnect(&self) {
+        let sessions: Vec<_> =
+            lock(&self.inner.sessions).iter().filter_map(Weak::upgrade).collect();
+        for session in sessions {
+            session.line.reconnect().await;
+        }
+        for trunk in self.inner.pool.all() {
+            trunk.line.reconnect().await;
+        }
+        self.inner.closed();
+    }
+
     /// Calls that wait for their clients to come back, and the memory that they
     /// take, in bytes.
     pub fn parked(&self) -> (usize, usize) {

@@ -123,6 +123,22 @@ impl Line {
         self.state().closed
     }
 
+    /// Closes the connection; the next use of the line opens another one, as if
+    /// nothing had gone wrong before.
+    pub(crate) async fn reconnect(&self) {
+        // One that is about to open would be the old one.
+        let _alone = self.connecting.lock().await;
+        let up = {
+            let mut state = self.state();
+            let up = state.up.take();
+            *state = State { turns: state.turns, closed: state.closed, ..State::default() };
+            up
+        };
+        if let Some(up) = up {
+            up.client.close().await;
+        }
+    }
+
     /// Closes the connection for good.
     pub(crate) async fn close(&self) {
         let up = {

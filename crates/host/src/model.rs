@@ -35,6 +35,7 @@ mod error;
 mod fault;
 mod history;
 pub mod names;
+mod narrow;
 pub mod openai;
 mod secret;
 pub mod select;

@@ -8,6 +8,11 @@ mod error;
 mod forward;
 mod handlers;
 mod lists;
+#[cfg(feature = "validate")]
+mod outputs;
+#[cfg(not(feature = "validate"))]
+#[path = "client/unchecked.rs"]
+mod outputs;
 mod subscriptions;
 #[cfg(test)]
 mod tests;
@@ -162,7 +167,9 @@ impl Client {
     /// Calls a tool; `arguments` is a JSON object.
     ///
     /// # Errors
-    /// When there is no result. A tool's own failure is a result with `is_error`.
+    /// When there is no result, or when the tools have been listed
+    /// ([`Client::list_tools`]) and it does not fit the tool's output schema. A
+    /// tool's own failure is a result with `is_error`.
     pub async fn call_tool(
         &self,
         name: &str,
@@ -175,14 +182,20 @@ impl Client {
     /// shape), and a function that hears of progress.
     ///
     /// # Errors
-    /// When there is no result.
+    /// As [`Client::call_tool`].
     pub async fn call_tool_raw(
         &self,
         name: &str,
         arguments: &[u8],
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ClientError> {
-        self.request("tools/call", named(name, arguments)?, Some(name), progress).await
+        let params = named(name, arguments)?;
+        let result = self.request("tools/call", params, Some(name), progress).await?;
+        let output = self.shared.cache().output(name);
+        if let Some(output) = output {
+            output.check(name, &result)?;
+        }
+        Ok(result)
     }
 
     /// Reads a resource, or takes what was read before if that may still be used

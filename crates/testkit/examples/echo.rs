@@ -1,6 +1,6 @@
 //! The echo server that benches measure: `echo stdio` or `echo http ADDR`.
 
-use carrick::transport::http::HttpServer;
+use carrick::transport::http::{HttpServer, HttpServerOptions};
 use carrick::transport::{LineTransport, stdio};
 use carrick::{Server, tool, tools};
 use std::error::Error;
@@ -22,7 +22,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             carrick::serve(&server, LineTransport::new(input, output)).await?;
         }
         ["http", address] => {
-            let http = HttpServer::bind(server, address.parse()?, Default::default()).await?;
+            let mut options = HttpServerOptions::default();
+            // As many as a benchmark wants to leave idle.
+            options.max_sessions = 1 << 20;
+            let http = HttpServer::bind(server, address.parse()?, options).await?;
             eprintln!("listening on http://{}/mcp", http.local_addr());
             http.serve(std::future::pending()).await?;
         }

@@ -4,12 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::json;
-
-use super::Run;
 use super::scenarios::{Scenario, Side};
 use super::suite::Suite;
 use super::verdict::Verdict;
+use super::{Run, relay};
 use crate::served::Served;
 use crate::{Result, process};
 
@@ -18,7 +16,7 @@ use crate::{Result, process};
 pub(super) enum Target {
     /// The suite talks to them itself.
     Direct,
-    /// The suite talks to `carrick serve`, behind which the server is.
+    /// `carrick serve` is between the suite and them.
     Gateway,
 }
 
@@ -36,7 +34,7 @@ impl Target {
     pub(super) fn reaches(self, scenario: &Scenario) -> bool {
         match self {
             Target::Direct => true,
-            Target::Gateway => scenario.side == Side::Server && scenario.passes_through(),
+            Target::Gateway => scenario.passes_through(),
         }
     }
 }
@@ -85,8 +83,8 @@ impl Rig {
                 self.suite.run(scenario, &["--url".to_owned(), url], &folder)
             }
             Side::Client => {
-                let client = self.client.display().to_string();
-                self.suite.run(scenario, &["--command".to_owned(), client], &folder)
+                let command = self.client_command(run.target, &folder)?;
+                self.suite.run(scenario, &["--command".to_owned(), command], &folder)
             }
         };
         let mut verdict = Verdict::new(scenario, &folder).unwrap_or_else(Verdict::failed);
@@ -102,41 +100,33 @@ impl Rig {
         match target {
             Target::Direct => Ok((vec![server], url)),
             Target::Gateway => {
-                let (gateway, url) = self.serve_through(&url, folder)?;
+                let (gateway, url) = relay::serve(&self.carrick, folder, &url)?;
                 Ok((vec![gateway, server], url))
             }
         }
     }
 
-    /// Starts `carrick serve` before a server, with a config and a state of its own.
-    fn serve_through(&self, url: &str, folder: &Path) -> Result<(Served, String)> {
-        let own = folder.join("carrick");
-        let config = own.join("config.json");
-        let servers = json!({"mcpServers": {"conformance": {"type": "http", "url": url}}});
-        make_anew(&own)?;
-        fs::write(&config, servers.to_string())
-            .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-        let mut command = Command::new(&self.carrick);
-        command
-            .current_dir(&own)
-            .env_remove("CARRICK_CONFIG")
-            .env_remove("CARRICK_LOG")
-            .env("XDG_CONFIG_HOME", own.join("config"))
-            .env("XDG_STATE_HOME", own.join("state"))
-            .arg("--config")
-            .arg(&config)
-            .args(["serve", "--http", "127.0.0.1:0"]);
-        Served::start(&mut command, listening_on)
+    /// What the suite starts as its client, with the address of its server added.
+    fn client_command(&self, target: Target, folder: &Path) -> Result<String> {
+        let client = self.client.display();
+        if target == Target::Direct {
+            return Ok(client.to_string());
+        }
+        let own = std::env::current_exe()
+            .map_err(|error| format!("cannot tell where this program is: {error}"))?;
+        let (own, carrick, folder) = (own.display(), self.carrick.display(), folder.display());
+        Ok(format!("{own} {} {carrick} {client} {folder}", relay::TASK))
     }
 }
 
 /// The address in the line that all our servers print.
-fn listening_on(line: &str) -> Option<String> {
+pub(super) fn listening_on(line: &str) -> Option<String> {
     let (_, url) = line.split_once("listening on ")?;
     Some(url.trim().to_owned())
 }
 
-fn make_anew(folder: &Path) -> Result<()> {
+/// An empty folder.
+pub(super) fn make_anew(folder: &Path) -> Result<()> {
     let failed = |error: std::io::Error| format!("cannot prepare {}: {error}", folder.display());
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(failed)?;

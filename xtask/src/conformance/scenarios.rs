@@ -94,7 +94,7 @@ const LEFT_OUT: [(&str, &str); 3] = [
     ("sep-2640-", "the skills extension is not built yet"),
 ];
 
-/// Scenarios of servers that are not run through the gateway, and why.
+/// Scenarios that are not run through the gateway, and why.
 const NOT_THROUGH: [(&str, &str); 1] = [(
     "server-sse-polling",
     "a server lets go of the stream that it holds itself: here that is the gateway's, which \

@@ -1,5 +1,7 @@
 //! `carrick serve`
 
+mod reload;
+
 use super::server::{http, told_to_end};
 use crate::args::{Arguments, Serve};
 use crate::exit::{Code, Failure};
@@ -10,23 +12,31 @@ use carrick::client::{ClientConfig, Hooks};
 use carrick::transport::{LineTransport, stdio};
 use carrick::types::Implementation;
 use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_host::config::Launch;
 use carrick_host::permission::quoted;
 use carrick_host::registry::{Opener, Registry, ServerError};
 use futures_util::future::{BoxFuture, FutureExt};
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Offers a configured server to clients of any revision, until it is told to
 /// end or its client has gone.
 pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode, Failure> {
     let setup = Setup::new(arguments, None)?;
     let name = one_of(&setup.registry, serve.server.as_deref())?;
-    let opener = setup.registry.opener(&name)?;
+    let configured = Arc::new(Configured::new(&setup.registry, &name)?);
     let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
-    let gateway = Gateway::open(Configured(opener), GatewayOptions::new(info));
+    let gateway = Gateway::open(Current(configured.clone()), GatewayOptions::new(info));
     let gateway = gateway.await.map_err(unreachable)?;
-    let served = match &serve.http {
-        Some(address) => http(gateway.clone(), address).await,
-        None => on_stdio(&gateway).await,
+    let serving = async {
+        match &serve.http {
+            Some(address) => http(gateway.clone(), address).await,
+            None => on_stdio(&gateway).await,
+        }
+    };
+    let served = tokio::select! {
+        served = serving => served,
+        never = reload::follow(arguments, &gateway, configured) => match never {},
     };
     gateway.close().await;
     served
@@ -36,10 +46,8 @@ async fn on_stdio(gateway: &Gateway) -> Result<ExitCode, Failure> {
     let streams = stdio::take().map_err(Failure::failed)?;
     let transport = LineTransport::new(streams.0, streams.1);
     print::say(format_args!("serving {} on stdin and stdout", quoted(gateway.server())));
-    tokio::select! {
-        served = carrick::serve(gateway, transport) => served.map_err(Failure::failed)?,
-        () = told_to_end()? => {}
-    }
+    let served = carrick::serve_until(gateway, transport, Default::default(), told_to_end()?);
+    served.await.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -66,16 +74,47 @@ fn unreachable(error: ConnectError) -> Failure {
     }
 }
 
-/// A server of the config.
-struct Configured(Opener);
+/// A server of the config, as it says now.
+struct Configured {
+    name: String,
+    state: Mutex<(Opener, Option<Launch>)>,
+}
 
-impl Upstream for Configured {
+impl Configured {
+    fn new(registry: &Registry, name: &str) -> Result<Self, Failure> {
+        let launch = registry.configured(name).and_then(|server| server.launch().cloned());
+        let opener = registry.opener(name)?;
+        Ok(Self { name: name.to_owned(), state: Mutex::new((opener, launch)) })
+    }
+
+    /// How it is started or reached, when it may be.
+    fn launch(&self) -> Option<Launch> {
+        self.state().1.clone()
+    }
+
+    fn opener(&self) -> Opener {
+        self.state().0.clone()
+    }
+
+    fn renew(&self, opener: Opener, launch: Option<Launch>) {
+        *self.state() = (opener, launch);
+    }
+
+    fn state(&self) -> MutexGuard<'_, (Opener, Option<Launch>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// It as what a gateway stands in front of.
+struct Current(Arc<Configured>);
+
+impl Upstream for Current {
     fn name(&self) -> &str {
-        self.0.name()
+        &self.0.name
     }
 
     fn tells_calls_apart(&self) -> bool {
-        self.0.is_http()
+        self.0.opener().is_http()
     }
 
     fn connect(
@@ -83,7 +122,7 @@ impl Upstream for Configured {
         config: ClientConfig,
         hooks: Hooks,
     ) -> BoxFuture<'_, Result<Client, ConnectError>> {
-        let opened = self.0.open(config, hooks);
-        opened.map(|opened| opened.map_err(ConnectError::from)).boxed()
+        let opener = self.0.opener();
+        async move { opener.open(config, hooks).await.map_err(ConnectError::from) }.boxed()
     }
 }

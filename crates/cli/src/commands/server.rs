@@ -21,7 +21,9 @@ pub(super) async fn run(arguments: &ServerArgs) -> Result<ExitCode, Failure> {
         None => {
             let streams = stdio::take().map_err(Failure::failed)?;
             let transport = LineTransport::new(streams.0, streams.1);
-            carrick::serve(&server, transport).await.map_err(Failure::failed)?;
+            let until = told_to_end()?;
+            let served = carrick::serve_until(&server, transport, Default::default(), until);
+            served.await.map_err(Failure::failed)?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -60,13 +62,23 @@ pub(super) async fn http(server: impl Service, address: &str) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ready when the process is told to end.
-pub(super) fn told_to_end() -> Result<impl Future<Output = ()>, Failure> {
+/// Ready when the process is told to end. Told so again, it ends at once:
+/// whoever says it twice does not want to wait for what is still running.
+pub(super) fn told_to_end() -> Result<impl Future<Output = ()> + Send, Failure> {
     let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
-    Ok(async move {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::failed)?;
+    let mut told = async move || {
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => SignalKind::terminate(),
+            _ = interrupt.recv() => SignalKind::interrupt(),
         }
+    };
+    Ok(async move {
+        told().await;
+        tokio::spawn(async move {
+            let signal = told().await;
+            // What a shell makes of a program that a signal has ended.
+            std::process::exit(128 + signal.as_raw_value());
+        });
     })
 }

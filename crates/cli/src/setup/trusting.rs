@@ -50,6 +50,19 @@ pub(crate) fn trust(
     Ok(Some(store))
 }
 
+/// The same without asking: what is not approved already is an error.
+pub(crate) fn trusted(files: &[ConfigFile]) -> Result<Option<TrustStore>, Failure> {
+    let mut own = files.iter().filter(|file| file.needs_approval()).peekable();
+    if own.peek().is_none() {
+        return Ok(None);
+    }
+    let store = store()?;
+    match own.find(|file| !store.is_trusted(file)) {
+        Some(file) => Err(refused(file)),
+        None => Ok(Some(store)),
+    }
+}
+
 /// What a person must see before they approve.
 pub(crate) fn review(file: &ConfigFile, status: &TrustStatus) -> String {
     let place = visible(&file.path().to_string_lossy());

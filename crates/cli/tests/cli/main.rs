@@ -16,6 +16,7 @@ mod pinned;
 mod processes;
 mod route;
 mod serve;
+mod served;
 mod stdio;
 mod support;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@
 )]
 
 mod apart;
+mod handed;
 mod matrix;
 mod parked;
 mod raw;

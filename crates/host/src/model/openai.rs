@@ -17,7 +17,7 @@ use futures_util::stream::BoxStream;
 
 use super::drive::{self, Advice, Connection, Decode, Exchange, Target};
 use super::fault::Fault;
-use super::{Event, Model, ModelError, Request};
+use super::{Event, Model, ModelError, ModelErrorKind, Request};
 use decode::Decoder;
 
 /// Who offers the API: decides the provider's name and the advice in errors.
@@ -88,11 +88,18 @@ impl OpenAiChat {
         let host = target.host();
         // OpenAI's own models refuse the older name of the limit; older servers know no other.
         let official = host == "api.openai.com" || host.ends_with(".openai.azure.com");
+        // Gemini's models know a part of JSON Schema.
+        let narrow = host.ends_with(".googleapis.com");
+        let quirks = Quirks {
+            new_limit: AtomicBool::new(official),
+            narrow: AtomicBool::new(narrow),
+            ..Quirks::default()
+        };
         Ok(Self {
             name: format!("{}:{model}", service.name()),
             model,
             target: Arc::new(target),
-            quirks: Arc::new(Quirks { new_limit: AtomicBool::new(official), ..Quirks::default() }),
+            quirks: Arc::new(quirks),
         })
     }
 }
@@ -127,6 +134,8 @@ struct Quirks {
     no_effort: AtomicBool,
     /// No `stream_options`, which gives up the token counts.
     no_stream_options: AtomicBool,
+    /// The tools' schemas with nothing in them but what every provider knows.
+    narrow: AtomicBool,
 }
 
 impl Quirks {
@@ -135,6 +144,7 @@ impl Quirks {
             new_limit: self.new_limit.load(Ordering::Relaxed),
             no_effort: self.no_effort.load(Ordering::Relaxed),
             no_stream_options: self.no_stream_options.load(Ordering::Relaxed),
+            narrow: self.narrow.load(Ordering::Relaxed),
         }
     }
 }
@@ -145,6 +155,7 @@ struct Dialect {
     new_limit: bool,
     no_effort: bool,
     no_stream_options: bool,
+    narrow: bool,
 }
 
 struct Chat {
@@ -175,10 +186,21 @@ impl Exchange for Chat {
             _ if message.contains("stream_options") => {
                 (&mut self.dialect.no_stream_options, &self.quirks.no_stream_options)
             }
+            _ if !self.request.tools.is_empty() && is_about_schemas(refusal) => {
+                (&mut self.dialect.narrow, &self.quirks.narrow)
+            }
             _ => return false,
         };
         remembered.store(true, Ordering::Relaxed);
         // Refused although changed already: the same again would not help.
         !core::mem::replace(changed, true)
     }
+}
+
+/// Whether a server objects to something in the tools' schemas.
+fn is_about_schemas(refusal: &Fault) -> bool {
+    const WORDS: [&str; 6] =
+        ["schema", "additionalProperties", "$ref", "$defs", "exclusiveM", "function_declarations"];
+    refusal.kind == ModelErrorKind::BadRequest
+        && WORDS.iter().any(|word| refusal.message.contains(word))
 }

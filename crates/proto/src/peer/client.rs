@@ -3,6 +3,7 @@
 mod config;
 mod error;
 mod forward;
+mod level;
 mod listen;
 mod output;
 mod params;
@@ -21,7 +22,7 @@ use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
 use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
-use crate::types::Progress;
+use crate::types::{LogLevel, Progress};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -90,6 +91,9 @@ pub struct ClientPeer {
     /// answered anything.
     untried: bool,
     subscriptions: listen::Subscriptions,
+    /// Whether the server logs, and from which level on it should.
+    logs: bool,
+    log_level: Option<LogLevel>,
     asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
@@ -109,6 +113,8 @@ impl ClientPeer {
             opening: start::Opening::default(),
             untried: false,
             subscriptions: listen::Subscriptions::default(),
+            logs: false,
+            log_level: None,
             out: VecDeque::new(),
         }
     }
@@ -225,7 +231,7 @@ impl ClientPeer {
         self.listen_if_due(now);
         let deadlines = self.pending.values().map(|p| p.deadline);
         let first = deadlines.filter(|deadline| *deadline < Duration::MAX).min();
-        self.wake = listen::earliest(first, self.subscriptions.retry_at());
+        self.wake = listen::earliest(first, self.subscriptions.due());
     }
 
     /// When [`ClientPeer::handle_timeout`] is next worth calling.
@@ -450,6 +456,10 @@ impl ClientPeer {
             meta.push(("io.modelcontextprotocol/clientInfo", info));
             let capabilities = self.config.capabilities.clone();
             meta.push(("io.modelcontextprotocol/clientCapabilities", capabilities));
+            if let Some(level) = self.log_level {
+                let level = format!("\"{}\"", level.name());
+                meta.push(("io.modelcontextprotocol/logLevel", level));
+            }
         }
         meta.extend(progress.map(|id| ("progressToken", id.to_string())));
         meta

@@ -4,9 +4,10 @@
 //! are private and results that are public are kept alike.
 
 use super::Changed;
+use super::outputs::{Output, Outputs};
 use carrick_proto::method::Method;
 use carrick_proto::rpc::Json;
-use carrick_proto::types::CacheHints;
+use carrick_proto::types::{CacheHints, Tool};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -85,6 +86,7 @@ pub(super) struct Cache {
     epochs: [u64; 4],
     /// Whether a group was asked for since it last changed.
     asked: [bool; 4],
+    outputs: Outputs,
 }
 
 impl Default for Cache {
@@ -97,6 +99,7 @@ impl Default for Cache {
             clock: 0,
             epochs: [0; 4],
             asked: [false; 4],
+            outputs: Outputs::default(),
         }
     }
 }
@@ -152,6 +155,24 @@ impl Cache {
         self.shrink();
     }
 
+    /// A moment in the life of the list of tools.
+    pub(super) fn tools_epoch(&self) -> u64 {
+        self.epochs[Group::Tools as usize]
+    }
+
+    /// Learns what the tools of a list give, unless the list may have changed
+    /// since it was begun.
+    pub(super) fn learn_tools(&mut self, epoch: u64, tools: &[Tool]) {
+        if epoch == self.tools_epoch() {
+            self.outputs.renew(tools);
+        }
+    }
+
+    /// What the results of a tool have to fit, as far as that is known.
+    pub(super) fn output(&self, tool: &str) -> Option<Arc<Output>> {
+        self.outputs.of(tool)
+    }
+
     /// Drops what a change concerns.
     pub(super) fn forget(&mut self, changed: &Changed) {
         match changed {
@@ -179,6 +200,7 @@ impl Cache {
         for epoch in &mut self.epochs {
             *epoch += 1;
         }
+        self.outputs.clear();
         self.entries.clear();
         self.order.clear();
         self.bytes = 0;
@@ -198,6 +220,9 @@ impl Cache {
 
     fn forget_group(&mut self, group: Group) {
         self.epochs[group as usize] += 1;
+        if group == Group::Tools {
+            self.outputs.clear();
+        }
         self.forget_where(|key| key.group() == Some(group));
     }
 

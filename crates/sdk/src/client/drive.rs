@@ -8,7 +8,7 @@ use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Id, Json, Message};
-use carrick_proto::types::{RpcError, SubscriptionFilter};
+use carrick_proto::types::{LogLevel, RpcError, SubscriptionFilter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -45,6 +45,7 @@ pub(super) enum What {
     Request { method: String, params: Vec<u8>, name: Option<String> },
     Subscribe(String),
     Unsubscribe(String),
+    LogLevel(LogLevel),
 }
 
 pub(super) type Ready = oneshot::Sender<Result<ServerDescription, CallError>>;
@@ -235,6 +236,7 @@ impl<T: Transport> Driver<T> {
                     }
                     What::Subscribe(uri) => self.peer.subscribe(now, &uri, options),
                     What::Unsubscribe(uri) => self.peer.unsubscribe(now, &uri, options),
+                    What::LogLevel(level) => self.peer.set_log_level(now, level, options),
                 };
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });

@@ -22,6 +22,14 @@ pub enum ClientError {
     Spawn(SpawnError),
     /// The caller gave something that is not JSON.
     Params(serde_json::Error),
+    /// What a tool gave does not fit the output schema that its server listed,
+    /// or nothing can be checked against that.
+    Result {
+        /// The tool.
+        tool: String,
+        /// What does not fit, and where.
+        what: String,
+    },
 }
 
 impl ClientError {
@@ -33,7 +41,7 @@ impl ClientError {
     pub fn call(&self) -> Option<&CallError> {
         match self {
             Self::Call(error) | Self::Child { error, .. } => Some(error),
-            Self::Spawn(_) | Self::Params(_) => None,
+            Self::Spawn(_) | Self::Params(_) | Self::Result { .. } => None,
         }
     }
 }
@@ -47,6 +55,9 @@ impl fmt::Display for ClientError {
             }
             Self::Spawn(error) => error.fmt(f),
             Self::Params(_) => f.write_str("the parameters are not JSON"),
+            Self::Result { tool, what } => {
+                write!(f, "the result of tool {tool:?} does not fit its output schema: {what}")
+            }
         }
     }
 }
@@ -54,7 +65,7 @@ impl fmt::Display for ClientError {
 impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Call(_) | Self::Child { .. } => None,
+            Self::Call(_) | Self::Child { .. } | Self::Result { .. } => None,
             Self::Spawn(error) => error.source(),
             Self::Params(error) => Some(error),
         }

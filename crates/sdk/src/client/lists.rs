@@ -25,6 +25,7 @@ impl Client {
     /// # Errors
     /// When a page cannot be had.
     pub async fn list_tools(&self) -> Result<Vec<Tool>, ClientError> {
+        let epoch = self.shared.cache().tools_epoch();
         let mut tools: Vec<Tool> =
             self.list(Method::ToolsList, "tools", |tool: &Tool| &tool.name).await?;
         tools.retain(|tool| {
@@ -34,6 +35,7 @@ impl Client {
             }
             keep
         });
+        self.shared.cache().learn_tools(epoch, &tools);
         Ok(tools)
     }
 

@@ -1,5 +1,6 @@
 mod caches;
 mod forward;
+mod results;
 mod scripted;
 
 use super::*;

@@ -65,6 +65,28 @@ async fn large(bytes: usize, probe: State<Arc<Probe>>) -> String {
     "x".repeat(bytes)
 }
 
+/// Gives way so many times before it answers.
+#[tool]
+async fn hop(times: u32, text: String) -> String {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+    text
+}
+
+/// Answers, and goes on talking when the test says so.
+#[tool]
+async fn lingers(context: crate::Context, probe: State<Arc<Probe>>) -> String {
+    let probe = Arc::clone(&probe);
+    tokio::spawn(async move {
+        let _inside = probe.enter();
+        probe.gate.acquire().await.unwrap().forget();
+        context.progress(2.0, None, Some("too late"));
+        context.log(carrick_proto::types::LogLevel::Error, &"too late");
+    });
+    "answered".into()
+}
+
 /// Waits for the test.
 #[tool]
 async fn gated(probe: State<Arc<Probe>>) -> String {
@@ -111,7 +133,7 @@ fn start(options: ServeOptions) -> Peer {
     let probe = Arc::new(Probe::default());
     let server = Server::builder("test", "1")
         .state(probe.clone())
-        .tools(tools![echo, large, gated, wait_ms, panics, chatty])
+        .tools(tools![echo, large, gated, wait_ms, panics, chatty, hop, lingers])
         .build();
     let (transport, theirs) = memory();
     let serving = tokio::spawn(async move { serve_with(&server, theirs, options).await });
@@ -258,6 +280,69 @@ async fn d136_panics_are_internal_errors_that_say_nothing_and_touch_nothing() {
     assert_eq!(peer.text_of(0).await.unwrap(), "through", "d039: the others go on");
     peer.call(200, "echo", json!({ "text": "x" })).await;
     assert_eq!(peer.text_of(200).await.unwrap(), "x");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn d137_of_ten_thousand_exchanges_each_is_answered() {
+    const TASKS: usize = 40;
+    let (ours, theirs) = memory();
+    let server = Server::builder("test", "1").tools(tools![hop]).build();
+    tokio::spawn(async move { serve(&server, theirs).await });
+    let config =
+        crate::client::ClientConfig::new(carrick_proto::types::Implementation::new("t", "0"));
+    let client = crate::Client::connect(ours, config, None).await.unwrap();
+    let tasks = (0..TASKS).map(|task| {
+        let client = client.clone();
+        tokio::spawn(async move {
+            // A walk that is the same each time, and different for each task.
+            let mut walk = task as u32 + 1;
+            for n in 0..10_000 / TASKS {
+                walk = walk.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let text = format!("{task}-{n}");
+                let arguments = json!({ "times": (walk >> 16) % 4, "text": text }).to_string();
+                let call = client.call_tool("hop", arguments.as_bytes());
+                if walk >> 24 < 64 {
+                    tokio::task::yield_now().await;
+                }
+                assert_eq!(call.await.unwrap().content[0].as_text(), Some(&*text));
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn d137_what_is_said_after_the_answer_is_dropped() {
+    let mut peer = start(ServeOptions::default());
+    let (told, mut dropped) = mpsc::unbounded_channel();
+    *peer.probe.dropped.lock().unwrap() = Some(told);
+    for id in 0..10 {
+        peer.call(2 * id, "lingers", json!({})).await;
+        assert_eq!(peer.text_of(2 * id).await.unwrap(), "answered");
+        peer.probe.gate.add_permits(1);
+        dropped.recv().await.unwrap();
+        peer.call(2 * id + 1, "echo", json!({ "text": "x" })).await;
+        assert_eq!(peer.next().await.unwrap()["id"], 2 * id + 1, "nothing comes in between");
+    }
+}
+
+#[tokio::test]
+async fn d072_short_calls_leave_no_task_behind() {
+    let mut peer = start(ServeOptions::default());
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    for round in 0..100 {
+        // Every other one needs a task.
+        for id in 0..100 {
+            peer.queue(&request(100 * round + id, "hop", &json!({ "times": id % 2, "text": "" })));
+        }
+        for _ in 0..100 {
+            assert!(peer.next().await.unwrap()["result"].is_object());
+        }
+    }
+    assert_eq!(tasks(), before);
 }
 
 #[tokio::test(start_paused = true)]

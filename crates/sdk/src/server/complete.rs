@@ -1,7 +1,8 @@
 //! Completing what a user types (`server/utilities/completion`).
 
 use futures_util::future::{BoxFuture, FutureExt, ready};
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -107,10 +108,11 @@ impl fmt::Debug for Completer {
 /// The parameters of `completion/complete`.
 #[derive(Deserialize)]
 pub(super) struct Params {
-    #[serde(rename = "ref")]
+    #[serde(rename = "ref", deserialize_with = "object")]
     pub(super) of: Reference,
+    #[serde(deserialize_with = "object")]
     pub(super) argument: Argument,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "maybe_object")]
     context: Option<Filled>,
 }
 
@@ -133,6 +135,22 @@ pub(super) struct Argument {
 struct Filled {
     #[serde(default)]
     arguments: Option<BTreeMap<String, String>>,
+}
+
+/// Reads what must be an object. Left to itself, the reader takes an array of
+/// the members' values too.
+fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<T, D::Error> {
+    let members = serde_json::Map::deserialize(from)?;
+    serde_json::from_value(members.into()).map_err(D::Error::custom)
+}
+
+fn maybe_object<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    let members = Option::<serde_json::Map<String, serde_json::Value>>::deserialize(from)?;
+    members
+        .map(|members| serde_json::from_value(members.into()).map_err(D::Error::custom))
+        .transpose()
 }
 
 impl Params {

@@ -4,6 +4,7 @@
     reason = "a helper of a test fails the test; the lint only knows test functions"
 )]
 
+mod asking;
 mod client;
 mod legacy;
 mod listen;
@@ -14,3 +15,5 @@ mod raw;
 mod scripted;
 mod session;
 mod shutdown;
+mod slow;
+mod text;

@@ -2,21 +2,27 @@
 
 use std::sync::{Arc, Mutex};
 
-use carrick::client::{CallError, Client, ClientConfig, ClientError, Era};
+use carrick::client::{
+    CallError, Changed, Client, ClientConfig, ClientError, ClientEvent, Era, EventHandler,
+};
 use carrick::net::{HttpClient, Options};
-use carrick::transport::http::{HttpOptions, HttpTransport};
+use carrick::transport::http::{HttpOptions, HttpServerOptions, HttpTransport};
 use carrick::types::Implementation;
 
 use crate::raw::*;
 
 async fn connect(server: &Running, era: Option<Era>) -> Client {
+    connect_with(server, era, None).await
+}
+
+async fn connect_with(server: &Running, era: Option<Era>, events: Option<EventHandler>) -> Client {
     let http = HttpClient::new(Options::default());
     let url = format!("http://{}/mcp", server.address);
     let none: [(&str, &str); 0] = [];
     let transport = HttpTransport::new(http, &url, none, HttpOptions::default()).unwrap();
     let mut config = ClientConfig::new(Implementation::new("t", "0"));
     config.era = era;
-    Client::connect(transport, config, None).await.unwrap()
+    Client::connect(transport, config, events).await.unwrap()
 }
 
 const ERAS: [(Option<Era>, Era); 2] = [(None, Era::Modern), (Some(Era::Legacy), Era::Legacy)];
@@ -72,6 +78,44 @@ async fn many_calls_at_once_in_both_eras() {
             }
         });
         futures_util::future::join_all(calls).await;
+        client.close().await;
+    }
+}
+
+#[carrick::tool]
+async fn first() -> String {
+    "1".into()
+}
+
+#[tokio::test]
+async fn changes_are_heard_and_listed_in_both_eras() {
+    let server = carrick::Server::builder("s", "1")
+        .tools(carrick::tools![first])
+        .resource(carrick::server::Resource::new("x://y", "y", async || "z"))
+        .tools_may_change()
+        .resource_subscriptions()
+        .build();
+    let running = start(server.clone(), HttpServerOptions::default()).await;
+    for (era, _) in ERAS {
+        let (sender, mut changes) = tokio::sync::mpsc::unbounded_channel();
+        let events: EventHandler = Arc::new(move |event| {
+            if let ClientEvent::Changed(what) = event {
+                let _ = sender.send(what);
+            }
+        });
+        let client = connect_with(&running, era, Some(events)).await;
+        client.subscribe("x://y").await.unwrap();
+        assert_eq!(client.list_tools().await.unwrap().len(), 1);
+        // The stream of a session opens by itself; until it is, changes wait.
+        server.add_tool(carrick::server::Tool::new("second", async || "2".to_owned()));
+        while changes.recv().await.unwrap() != Changed::Tools {}
+        assert_eq!(client.list_tools().await.unwrap().len(), 2);
+        server.notify_resource_updated("x://y");
+        while changes.recv().await.unwrap() != Changed::Resource("x://y".into()) {}
+        client.unsubscribe("x://y").await.unwrap();
+        assert!(server.remove_tool("second"));
+        while changes.recv().await.unwrap() != Changed::Tools {}
+        assert_eq!(client.list_tools().await.unwrap().len(), 1);
         client.close().await;
     }
 }

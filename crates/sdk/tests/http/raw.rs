@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use carrick::Server;
 use carrick::proto::sse::{Decoder, Event, Limits};
+use carrick::server::Service;
 use carrick::transport::http::{AccessRules, Hosts, HttpServer, HttpServerOptions};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -36,7 +37,12 @@ impl Drop for Running {
 
 /// Serves with the default host rule.
 pub(crate) async fn start(server: Server, options: HttpServerOptions) -> Running {
-    let bound = HttpServer::bind(server, ([127, 0, 0, 1], 0).into(), options).await.unwrap();
+    serve_any(server, options).await
+}
+
+/// Serves what is not a server of the SDK.
+pub(crate) async fn serve_any(service: impl Service, options: HttpServerOptions) -> Running {
+    let bound = HttpServer::bind(service, ([127, 0, 0, 1], 0).into(), options).await.unwrap();
     let address = bound.local_addr();
     let task = tokio::spawn(async move {
         bound.serve(std::future::pending()).await.unwrap();

@@ -4,7 +4,7 @@ use super::{BOUND, Events};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -17,6 +17,8 @@ pub(crate) struct Running {
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     seen: String,
+    /// Lines of stderr that nobody has waited for yet.
+    said: Receiver<String>,
     stderr: JoinHandle<String>,
 }
 
@@ -44,13 +46,19 @@ impl Running {
                 }
             }
         });
-        let mut stderr = child.stderr.take().unwrap();
+        let (sender, said) = channel();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let stderr = thread::spawn(move || {
             let mut text = String::new();
-            stderr.read_to_string(&mut text).expect("stderr is UTF-8");
+            let mut start = 0;
+            while stderr.read_line(&mut text).expect("stderr is UTF-8") > 0 {
+                // Most tests look at the whole of it at the end.
+                let _ = sender.send(text[start..].to_owned());
+                start = text.len();
+            }
             text
         });
-        Self { stdin: child.stdin.take(), child, lines, seen: String::new(), stderr }
+        Self { stdin: child.stdin.take(), child, lines, seen: String::new(), said, stderr }
     }
 
     /// Writes to stdin, on which more may follow.
@@ -77,6 +85,20 @@ impl Running {
         }
     }
 
+    /// Waits for a line of stderr with this in it.
+    #[track_caller]
+    pub(crate) fn said(&mut self, text: &str) -> String {
+        let end = Instant::now() + BOUND;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.said.recv_timeout(left) {
+                Ok(line) if line.contains(text) => return line,
+                Ok(_) => {}
+                Err(error) => panic!("no {text:?} on stderr: {error}"),
+            }
+        }
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
     }
@@ -84,6 +106,11 @@ impl Running {
     /// Closes stdin and waits for the end.
     pub(crate) fn finish(mut self) -> Run {
         drop(self.stdin.take());
+        self.ended()
+    }
+
+    /// Waits for an end that has another reason.
+    pub(crate) fn ended(mut self) -> Run {
         let end = Instant::now() + BOUND;
         let mut stdout = std::mem::take(&mut self.seen);
         loop {

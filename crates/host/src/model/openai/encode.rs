@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Dialect;
 use crate::model::history::{self, AssistantPart, CallResult, Turn, UserPart};
-use crate::model::{Image, Request, ToolSpec};
+use crate::model::{Image, Request, ToolSpec, narrow};
 
 /// Writes the body.
 pub(super) fn body(
@@ -16,7 +16,11 @@ pub(super) fn body(
     model: &str,
     dialect: Dialect,
 ) -> Result<Bytes, serde_json::Error> {
-    let schemas = request.tools.iter().map(with_properties).collect::<Result<Vec<_>, _>>()?;
+    let schema = |tool| match dialect.narrow {
+        true => parameters_narrowed(tool),
+        false => with_properties(tool),
+    };
+    let schemas = request.tools.iter().map(schema).collect::<Result<Vec<_>, _>>()?;
     let tools = request.tools.iter().zip(&schemas).map(|(tool, parameters)| Tool {
         r#type: "function",
         function: Function { name: &tool.name, description: &tool.description, parameters },
@@ -105,6 +109,11 @@ fn user<'a>(
     if !following.is_empty() {
         messages.push(Message::User { content: Content::from(following) });
     }
+}
+
+/// The schema for a server that knows only a part of JSON Schema.
+fn parameters_narrowed(tool: &ToolSpec) -> Result<Cow<'_, RawValue>, serde_json::Error> {
+    narrow::narrow(&tool.input_schema).map(Cow::Owned)
 }
 
 /// OpenAI refuses an object schema without `properties`.

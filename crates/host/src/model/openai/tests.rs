@@ -329,7 +329,10 @@ fn what_is_not_there_is_left_out() {
     let mut request = Request::new("", vec![Message::user("a"), Message::user("b")]);
     request.temperature = Some(0.5);
     assert_eq!(
-        body(&request, Dialect { new_limit: true, no_effort: true, no_stream_options: true }),
+        body(
+            &request,
+            Dialect { new_limit: true, no_effort: true, no_stream_options: true, narrow: true }
+        ),
         json!({
             "model": "m",
             "stream": true,
@@ -388,6 +391,44 @@ async fn the_request_changes_when_the_server_asks_for_it() {
             "max_completion_tokens reasoning_effort",
         ]
     );
+}
+
+#[tokio::test]
+async fn d123_schemas_are_narrowed_for_those_who_ask_for_it_and_for_nobody_else() {
+    let schema = include_str!("../../../../../cases/handed/D123/schema.json");
+    let schema = serde_json::value::RawValue::from_string(schema.trim().into()).unwrap();
+    let mut request = conversation();
+    request.tools[0].input_schema = schema.clone();
+    let done = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let refusal = r#"{"error":{"message":"Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters'"}}"#;
+    let (base, server) = serve(vec![
+        Reply::status(400, "", refusal),
+        Reply::stream(&[done]),
+        Reply::stream(&[done]),
+        Reply::status(400, "", refusal),
+    ])
+    .await;
+    let model = OpenAiChat::new(Service::OpenAi, "m", connection(&base)).unwrap();
+    for _ in 0..2 {
+        assert!(ask(&model, &request).await.1.is_none());
+    }
+    // Refused although narrow already: the error comes out.
+    let (_, failure) = ask(&model, &request).await;
+    assert_eq!(failure.unwrap().kind(), ModelErrorKind::BadRequest);
+    let sent: Vec<Value> = server
+        .await
+        .unwrap()
+        .iter()
+        .map(|request| request.body["tools"][0]["function"]["parameters"].clone())
+        .collect();
+    let whole: Value = serde_json::from_str(schema.get()).unwrap();
+    assert_eq!(sent[0], whole, "others get what the server wrote");
+    assert_eq!(sent[1]["properties"]["d"], json!({ "type": "string", "enum": ["a", "b"] }));
+    assert_eq!((&sent[1], &sent[1]), (&sent[2], &sent[3]), "it is remembered");
+
+    let google = connection("https://generativelanguage.googleapis.com/v1beta/openai");
+    let model = OpenAiChat::new(Service::OpenAi, "m", google).unwrap();
+    assert!(model.quirks.dialect().narrow, "it is known from the start");
 }
 
 const TRANSCRIPT: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Żółw 🐢 \"}}]}\r\n\r\n: ping\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"查询\"}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"q\\\":\\\"天气\"}}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n";

@@ -2,8 +2,9 @@
 //! or in sessions `resources/subscribe`.
 //!
 //! One stream carries all that is wanted. When that changes a new one is
-//! opened, and the old one closed once the new one is acknowledged, so that
-//! nothing is missed in between. A stream that ends is opened again.
+//! opened, and the old one closed a little after the new one is acknowledged, so
+//! that nothing is missed in between: what happened before the server knew of
+//! the new one may be told late. A stream that ends is opened again.
 
 use super::{CallError, CallOptions, ClientOutput, ClientPeer, Phase, number};
 use crate::method::Method;
@@ -24,6 +25,10 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Streams in a row that came to nothing before listening is given up.
 const TRIES: u32 = 10;
+/// How long a stream is still listened to after another has taken its place.
+const OVERLAP: Duration = Duration::from_secs(2);
+/// Such streams at a time.
+const MOST_PAST: usize = 4;
 /// A stream that lived this long came to something.
 const HEALTHY: Duration = Duration::from_secs(10);
 
@@ -40,6 +45,8 @@ pub(super) struct Subscriptions {
     open: Option<Stream>,
     /// The stream that is to take its place.
     next: Option<u64>,
+    /// Those whose place it took, oldest first, and when they are closed.
+    past: Vec<(u64, Duration)>,
     /// Callers who wait for a stream that has their URI.
     waiting: Vec<(u64, String)>,
     /// In sessions: calls after which a URI is wanted, or no longer.
@@ -56,8 +63,13 @@ struct Stream {
 }
 
 impl Subscriptions {
-    pub(super) fn retry_at(&self) -> Option<Duration> {
-        self.retry_at
+    /// When there is next something to do.
+    pub(super) fn due(&self) -> Option<Duration> {
+        self.past.iter().map(|(_, until)| *until).chain(self.retry_at).min()
+    }
+
+    fn is_past(&self, id: u64) -> bool {
+        self.past.iter().any(|(past, _)| *past == id)
     }
 
     fn wants_any(&self) -> bool {
@@ -119,6 +131,7 @@ impl ClientPeer {
     /// Takes over what the server offers, and listens to it.
     pub(super) fn start_listening(&mut self, now: Duration, server: &ServerCapabilities) {
         let resources = server.resources.as_ref();
+        self.logs = server.logging.is_some();
         self.subscriptions = Subscriptions {
             offered: resources.is_some_and(|resources| resources.subscribe),
             ..Subscriptions::default()
@@ -138,11 +151,16 @@ impl ClientPeer {
     /// Whether this is a request that stays open to hear of changes.
     pub(super) fn is_listen(&self, id: u64) -> bool {
         let open = self.subscriptions.open.as_ref();
-        self.subscriptions.next == Some(id) || open.is_some_and(|stream| stream.id == id)
+        self.subscriptions.next == Some(id)
+            || open.is_some_and(|stream| stream.id == id)
+            || self.subscriptions.is_past(id)
     }
 
-    /// Opens the stream again, when it is time.
+    /// Opens the stream again, and closes those of the past, when it is time.
     pub(super) fn listen_if_due(&mut self, now: Duration) {
+        while self.subscriptions.past.first().is_some_and(|(_, until)| *until <= now) {
+            self.close_oldest();
+        }
         if self.subscriptions.retry_at.is_some_and(|at| at <= now) {
             self.listen(now);
         }
@@ -171,7 +189,12 @@ impl ClientPeer {
         let old = self.subscriptions.open.replace(stream);
         let unheard = old.is_none();
         if let Some(old) = old {
-            self.cancel(old.id, "another stream has taken its place");
+            let until = now.saturating_add(OVERLAP);
+            self.subscriptions.past.push((old.id, until));
+            self.wake = earliest(self.wake, Some(until));
+            if self.subscriptions.past.len() > MOST_PAST {
+                self.close_oldest();
+            }
         }
         for (key, uri) in core::mem::take(&mut self.subscriptions.waiting) {
             let answer = if agreed.resource_subscriptions.contains(&uri) {
@@ -188,6 +211,9 @@ impl ClientPeer {
     /// A stream has ended: in good order when there is no error.
     pub(super) fn listen_ended(&mut self, now: Duration, id: u64, error: Option<CallError>) {
         let subscriptions = &mut self.subscriptions;
+        if subscriptions.is_past(id) {
+            return subscriptions.past.retain(|(past, _)| *past != id);
+        }
         let error =
             error.unwrap_or_else(|| CallError::Closed("the server ended the stream".into()));
         if subscriptions.next.take_if(|next| *next == id).is_some() {
@@ -232,7 +258,8 @@ impl ClientPeer {
                 open.heard = true;
                 true
             }
-            _ => false,
+            (Some(id), _) => self.subscriptions.is_past(id),
+            (None, _) => false,
         }
     }
 
@@ -264,14 +291,21 @@ impl ClientPeer {
 
     /// Ends it all with the connection.
     pub(super) fn stop_listening(&mut self, how: &str) {
-        let Subscriptions { open, next, waiting, .. } = core::mem::take(&mut self.subscriptions);
-        for id in open.map(|open| open.id).into_iter().chain(next) {
+        let Subscriptions { open, next, past, waiting, .. } =
+            core::mem::take(&mut self.subscriptions);
+        let past = past.into_iter().map(|(id, _)| id);
+        for id in open.map(|open| open.id).into_iter().chain(next).chain(past) {
             self.pending.remove(&id);
         }
         for (key, _) in waiting {
             let error = CallError::Closed(how.into());
             self.out.push_back(ClientOutput::Resolved(key, Err(error)));
         }
+    }
+
+    fn close_oldest(&mut self) {
+        let (id, _) = self.subscriptions.past.remove(0);
+        self.cancel(id, "another stream has taken its place");
     }
 
     /// Opens a stream of all that is wanted now, or closes the one there is.
@@ -315,23 +349,23 @@ impl ClientPeer {
         id
     }
 
-    fn resolved(&mut self, answer: Result<Json, CallError>) -> u64 {
+    pub(super) fn resolved(&mut self, answer: Result<Json, CallError>) -> u64 {
         let key = self.take_id();
         self.out.push_back(ClientOutput::Resolved(key, answer));
         key
     }
 
-    fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         matches!(self.phase, Phase::Ready | Phase::Reopening { .. })
     }
 
-    fn has(&self, method: Method) -> bool {
+    pub(super) fn has(&self, method: Method) -> bool {
         method_row(method).is_some_and(|row| row.exists_in(self.revision))
     }
 }
 
 /// The result of what has nothing to say.
-fn nothing() -> Json {
+pub(super) fn nothing() -> Json {
     Json::scanned(Bytes::from_static(b"{}"))
 }
 

@@ -51,6 +51,7 @@ impl ClientPeer {
         self.push_plain(bytes, Method::Initialized, Method::Initialized.name());
         self.out.push_back(ClientOutput::Reopened(server));
         self.subscribe_again(now);
+        self.log_again(now);
     }
 
     pub(super) fn not_reopened(&mut self, error: &CallError) {

@@ -85,7 +85,7 @@ impl ServerPeer {
     pub(super) fn send_ask(&mut self, open: Open, params: &[u8]) -> AskKey {
         self.asks.last += 1;
         let ask = AskKey(self.asks.last);
-        let (lane, sent) = (open.lane, Sent::Request);
+        let (lane, sent) = (open.lane, Sent::Request(ask));
         let mut bytes = Vec::new();
         rpc::request(&mut bytes, &Id::Number(ask.0), open.method.name(), params);
         self.asks.open.insert(ask, open);
@@ -98,6 +98,11 @@ impl ServerPeer {
         if let Some(open) = self.asks.open.remove(&ask) {
             self.cancel_ask(ask, open);
         }
+    }
+
+    /// Gives up an ask that was not sent: the client has not heard of it.
+    pub fn forget_ask(&mut self, ask: AskKey) {
+        self.asks.open.remove(&ask);
     }
 
     pub(super) fn answered(&mut self, message: Message) {

@@ -122,8 +122,9 @@ impl Outcome {
 pub enum Sent {
     /// The response that its exchange waits for.
     Response,
-    /// A request of the server's own, which must not be lost.
-    Request,
+    /// A request of the server's own, which must not be lost: whoever cannot
+    /// send it says so by [`ServerPeer::forget_ask`](super::ServerPeer::forget_ask).
+    Request(AskKey),
     /// A notification.
     Notification,
     /// A notification that something has changed. It must not be lost, but one

@@ -151,6 +151,16 @@ fn d062_a_body_of_another_family_is_no_empty_result() {
 }
 
 #[test]
+fn a_result_that_does_not_say_its_type_is_complete() {
+    let mut client = Client::connected(NEW);
+    let (id, request) = client.call("tools/call", json!({ "name": "x" }), CallOptions::default());
+    client.answer(&request, json!({ "content": [{ "type": "text", "text": "there" }] }));
+    let result = client.resolved(id).unwrap();
+    assert_eq!(result["content"][0]["text"], "there");
+    assert!(client.sent.is_empty(), "it is not asked again: {:?}", client.sent);
+}
+
+#[test]
 fn answers_that_break_the_protocol_end_their_call() {
     let call = |response: &str| {
         let mut client = Client::connected(NEW);
@@ -304,4 +314,38 @@ fn an_exchange_that_ends_early_ends_its_call_only() {
     assert!(client.heard.is_empty());
     client.answer(&request, json!({ "tools": [] }));
     assert!(client.resolved(second).is_ok());
+}
+
+#[test]
+fn the_level_of_logs_is_asked_for_as_the_era_has_it() {
+    for revision in [OLD, NEW] {
+        let mut config = config();
+        config.revision = crate::revision::Revision::from_date(revision);
+        let mut client = Client::new(config);
+        let first = client.take_one();
+        let mut said = initialized(revision);
+        (said["capabilities"], said["supportedVersions"]) =
+            (json!({ "logging": {} }), json!([revision]));
+        client.answer(&first, said);
+        client.ready();
+        client.sent.clear();
+        let level = crate::types::LogLevel::Warning;
+        let key = client.peer.set_log_level(client.now, level, CallOptions::default());
+        client.drain();
+        if revision == OLD {
+            let request = client.take_one();
+            assert_eq!(request["method"], "logging/setLevel");
+            assert_eq!(request["params"]["level"], "warning");
+            client.answer(&request, json!({}));
+        }
+        assert!(client.resolved(key).is_ok());
+        let (_, request) = client.call("tools/list", json!({}), CallOptions::default());
+        let level = request["params"]["_meta"].get("io.modelcontextprotocol/logLevel");
+        assert_eq!(level, (revision == NEW).then_some(&json!("warning")));
+    }
+    let mut client = Client::connected(NEW);
+    let level = crate::types::LogLevel::Warning;
+    let key = client.peer.set_log_level(client.now, level, CallOptions::default());
+    client.drain();
+    assert!(matches!(client.resolved(key), Err(CallError::NotOffered(_))));
 }

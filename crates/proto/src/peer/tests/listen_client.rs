@@ -34,7 +34,9 @@ fn agree(client: &mut Client, listen: &Value) -> (SubscriptionFilter, bool) {
     let asked = &listen["params"]["notifications"];
     let params = json!({ "notifications": asked });
     say(client, "notifications/subscriptions/acknowledged", &listen["id"], params);
-    match client.heard.remove(0) {
+    let listening = |output: &ClientOutput| matches!(output, ClientOutput::Listening { .. });
+    let at = client.heard.iter().position(listening).expect("it is told");
+    match client.heard.remove(at) {
         ClientOutput::Listening { agreed, unheard } => (agreed, unheard),
         other => panic!("{other:?}"),
     }
@@ -124,14 +126,23 @@ fn another_stream_takes_over_before_the_old_one_is_closed() {
     let params = json!({ "notifications": { "toolsListChanged": true,
         "resourceSubscriptions": ["file:///a"] } });
     say(&mut client, "notifications/subscriptions/acknowledged", &third["id"], params);
-    let closed = client.take_one();
-    assert_eq!(closed["params"]["requestId"], first["id"]);
+    assert!(client.sent.is_empty(), "what happened before may be told late, on the old one");
     let listening =
         |out: &ClientOutput| matches!(out, ClientOutput::Listening { unheard: false, .. });
     assert!(client.heard.iter().any(listening), "nothing went unheard: {:?}", client.heard);
     assert!(client.resolved(one).is_ok());
     assert!(matches!(client.resolved(two), Err(CallError::NotOffered(_))), "it was not agreed to");
     client.heard.clear();
+    for stream in [&first, &third] {
+        say(&mut client, "notifications/tools/list_changed", &stream["id"], json!({}));
+        assert!(matches!(client.heard.pop(), Some(ClientOutput::Changed(Changed::Tools))));
+    }
+    client.pass(SECOND * 2);
+    let closed = client.take_one();
+    assert_eq!(closed["params"]["requestId"], first["id"]);
+    client.heard.clear();
+    say(&mut client, "notifications/tools/list_changed", &first["id"], json!({}));
+    assert!(matches!(client.heard.pop(), Some(ClientOutput::Ignored { .. })));
     let params = json!({ "uri": "file:///a" });
     say(&mut client, "notifications/resources/updated", &third["id"], params);
     let changed = client.heard.pop();
@@ -294,4 +305,27 @@ fn what_a_server_does_not_offer_is_not_asked_for() {
         assert!(matches!(client.resolved(key), Err(CallError::NotOffered(_))));
         assert!(client.sent.is_empty());
     }
+}
+
+#[test]
+fn a_past_stream_may_end_by_itself_and_there_are_never_many() {
+    let (mut client, first) = listening();
+    agree(&mut client, &first);
+    subscribe(&mut client, "a://b");
+    let second = client.take_one();
+    agree(&mut client, &second);
+    client.heard.clear();
+    client.answer(&first, json!({ "resultType": "complete" }));
+    client.pass(SECOND * 100);
+    assert!(client.sent.is_empty() && client.heard.is_empty(), "{:?}", client.heard);
+    say(&mut client, "notifications/tools/list_changed", &second["id"], json!({}));
+    assert!(matches!(client.heard.pop(), Some(ClientOutput::Changed(Changed::Tools))));
+    for n in 0..20 {
+        subscribe(&mut client, &format!("a://{n}"));
+        let listen = client.sent.pop().unwrap();
+        client.heard.clear();
+        agree(&mut client, &listen);
+    }
+    let closed = client.sent.iter().filter(|sent| sent["method"] == "notifications/cancelled");
+    assert_eq!(closed.count(), 16, "of twenty past ones");
 }

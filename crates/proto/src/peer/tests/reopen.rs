@@ -104,7 +104,7 @@ fn what_was_asked_in_the_lost_session_is_forgotten_and_what_was_subscribed_is_no
     client.fail(&probe, -32601);
     let hello = client.take_one();
     let mut said = initialized(OLD);
-    said["capabilities"] = json!({ "resources": { "subscribe": true } });
+    said["capabilities"] = json!({ "resources": { "subscribe": true }, "logging": {} });
     client.answer(&hello, said);
     client.ready();
     client.sent.clear();
@@ -115,6 +115,11 @@ fn what_was_asked_in_the_lost_session_is_forgotten_and_what_was_subscribed_is_no
         client.answer(&request, json!({}));
         assert!(client.resolved(key).is_ok());
     }
+    client.peer.set_log_level(client.now, crate::types::LogLevel::Info, CallOptions::default());
+    client.drain();
+    let request = client.take_one();
+    client.answer(&request, json!({}));
+    client.heard.clear();
     client.say(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#);
     assert!(matches!(client.heard.pop(), Some(ClientOutput::Request { .. })));
     let hello = lose(&mut client);
@@ -123,8 +128,9 @@ fn what_was_asked_in_the_lost_session_is_forgotten_and_what_was_subscribed_is_no
     client.drain();
     assert!(client.sent.is_empty(), "nobody waits for that answer");
     reopened(&mut client, &hello);
-    let again: Vec<_> = client.sent.iter().map(|request| &request["params"]["uri"]).collect();
-    assert_eq!(again, ["a://1", "a://2"]);
+    let again: Vec<_> = client.sent.iter().map(|request| &request["params"]).collect();
+    assert_eq!(again[..2], [&json!({ "uri": "a://1" }), &json!({ "uri": "a://2" })]);
+    assert_eq!(again[2..], [&json!({ "level": "info" })]);
 }
 
 #[test]

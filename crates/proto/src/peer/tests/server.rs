@@ -143,6 +143,10 @@ fn d043_a_session_is_opened_once() {
     assert_eq!(server.answer(&json!(1))["error"]["code"], -32600);
     assert_eq!(server.answer(&json!(2))["result"], json!({}));
     assert_eq!(server.peer.session(), Some(Revision::NEWEST_HANDSHAKE));
+    server.say(&json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" }));
+    let info: Value =
+        serde_json::from_str(server.calls[0].client_info.as_deref().unwrap()).unwrap();
+    assert_eq!(info["name"], "t", "what it said of itself first stays");
 }
 
 #[test]
@@ -405,7 +409,7 @@ fn d002_an_array_is_refused_and_the_connection_stays() {
 }
 
 #[test]
-fn slots_are_used_again_and_not_piled_up() {
+fn d072_slots_are_used_again_and_not_piled_up() {
     let mut server = Server::in_session();
     for id in 0..10_000 {
         server.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {} }));

@@ -213,3 +213,15 @@ async fn d042_what_says_nothing_of_its_freshness_is_stale() {
         assert_eq!(asked.len(), 1);
     }
 }
+
+#[tokio::test]
+async fn logs_are_asked_for_by_every_request() {
+    let (client, mut server, heard) = Modern::start(json!({ "tools": {}, "logging": {} })).await;
+    client.set_log_level(carrick_proto::types::LogLevel::Info).await.unwrap();
+    let tools = |_: &Value| page(0, &[], None);
+    let (_, asked) = server.during(client.list_tools(), tools).await;
+    assert_eq!(asked[0]["params"]["_meta"]["io.modelcontextprotocol/logLevel"], "info");
+    server.say("notifications/message", json!({ "level": "info", "data": "x" })).await;
+    server.settle().await;
+    assert!(heard.lock().unwrap()[0].starts_with("Log"));
+}

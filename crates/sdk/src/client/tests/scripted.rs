@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// Answers the probe as a modern server.
-    async fn open(&mut self) {
+    pub(super) async fn open(&mut self) {
         let probe = self.hear().await.unwrap();
         assert_eq!(probe["method"], "server/discover");
         let result = json!({ "supportedVersions": [Revision::NEWEST.date()], "capabilities": { "tools": {} } });

@@ -79,6 +79,20 @@ impl Asks {
         }
     }
 
+    /// A question did not reach the client; `why` goes to whoever asked.
+    pub fn unreachable(&mut self, peer: &mut ServerPeer, ask: AskKey, why: &str) {
+        peer.forget_ask(ask);
+        // Whoever waited may have gone.
+        match self.waiting.remove(&ask) {
+            Some(Waiting::Read(waiting)) => drop(waiting.send(Err(AskError::NoWay(why.into())))),
+            Some(Waiting::PassedOn(waiting)) => {
+                let text = format!("the client cannot be asked: {why}");
+                drop(waiting.send(Err(RpcError::internal(text))));
+            }
+            None => {}
+        }
+    }
+
     /// Passes an answer on, in the client's own words.
     pub fn replied(&mut self, ask: AskKey, reply: Reply) {
         if let Some(Waiting::PassedOn(answer)) = self.waiting.remove(&ask) {

@@ -148,7 +148,7 @@ async fn d064_a_long_uri_is_soon_found_to_fit_nothing() {
 }
 
 #[tokio::test]
-async fn d111_what_is_hidden_in_an_escape_is_decoded_once() {
+async fn d099_what_is_hidden_in_an_escape_is_decoded_once() {
     // What a function makes of it is its own affair; it sees what it is.
     let mut talk = Talk::with(&server(), NEW).await;
     for (name, seen) in [("%2e%2e", ".."), ("%252e", "%2e"), ("a%5Cb", "a\\b"), ("%00", "\0")] {

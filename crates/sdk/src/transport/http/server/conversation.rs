@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
+use carrick_proto::peer::{AskKey, Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
@@ -72,6 +72,11 @@ impl Conversation {
     /// The revision of the session, once there is one.
     pub(super) fn session(&self) -> Option<Revision> {
         self.peer.session()
+    }
+
+    /// A request of the server's own cannot reach the client now.
+    pub(super) fn unreachable(&mut self, ask: AskKey, why: &str) {
+        self.asks.unreachable(&mut self.peer, ask, why);
     }
 
     /// Whether no handler is at work.

@@ -73,6 +73,13 @@ impl Lanes {
         }
     }
 
+    /// Whether a request of the server's own can be put on this stream. Its
+    /// client comes back to the stream of a request of its own; whether it ever
+    /// opens the connection's is its affair.
+    pub(super) fn may_ask(&self, lane: Lane) -> bool {
+        lane != Lane::Connection || self.connection.is_read()
+    }
+
     /// Ends a stream without a response.
     pub(super) fn end(&self, lane: Lane) {
         if let Some(mailbox) = self.of(lane) {

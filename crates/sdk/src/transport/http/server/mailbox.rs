@@ -52,6 +52,8 @@ struct State {
     ended: bool,
     /// Which of the readers so far may read.
     reader: u64,
+    /// Whether that one is still there.
+    is_read: bool,
     /// Which reader was told to come back, and after how long.
     paused: Option<(u64, Option<Duration>)>,
     waker: Option<Waker>,
@@ -78,6 +80,7 @@ impl Mailbox {
             dropped: 0,
             ended: false,
             reader: 0,
+            is_read: false,
             paused: None,
             waker: None,
         };
@@ -128,12 +131,18 @@ impl Mailbox {
         let mut state = self.lock();
         state.paused = Some((state.reader, retry));
         state.reader += 1;
+        state.is_read = false;
         state.wake();
     }
 
     /// Whether nothing will be added.
     pub(super) fn is_ended(&self) -> bool {
         self.lock().ended
+    }
+
+    /// Whether somebody reads.
+    pub(super) fn is_read(&self) -> bool {
+        self.lock().is_read
     }
 
     /// Bytes held.
@@ -155,6 +164,7 @@ impl Mailbox {
             state.unread_bytes = state.kept.iter().skip(skip).map(|m| m.bytes.len()).sum();
         }
         state.reader += 1;
+        state.is_read = true;
         state.wake();
         Ok(Reader { mailbox: Arc::clone(self), turn: state.reader })
     }
@@ -195,6 +205,13 @@ impl State {
 pub(super) struct Reader {
     mailbox: Arc<Mailbox>,
     turn: u64,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.mailbox.lock();
+        state.is_read &= state.reader != self.turn;
+    }
 }
 
 impl Reader {
@@ -330,6 +347,10 @@ mod tests {
         mailbox.push(message("a"), true);
         assert!(first.next().now_or_never().unwrap().is_none());
         assert_eq!(now(&mut second), Some((1, "a".into())));
+        drop(first);
+        assert!(mailbox.is_read(), "the first has no say any more");
+        drop(second);
+        assert!(!mailbox.is_read());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use carrick_proto::http::check_session_id;
-use carrick_proto::peer::Lane;
+use carrick_proto::peer::{Lane, Sent};
 use carrick_proto::rpc::Scanned;
 
 use super::HttpServerOptions;
@@ -79,7 +79,13 @@ impl Session {
                 said = conversation.next() => {
                     self.touch();
                     match said {
-                        Said::Message(lane, message) => self.lanes.deliver(lane, message),
+                        Said::Message(lane, message) => match message.sent {
+                            // Nobody may ever open that stream, so it does not wait.
+                            Sent::Request(ask) if !self.lanes.may_ask(lane) => {
+                                conversation.unreachable(ask, "it has no stream open for it");
+                            }
+                            _ => self.lanes.deliver(lane, message),
+                        },
                         Said::End(lane) => self.lanes.end(lane),
                         Said::Pause(lane, retry) => self.lanes.pause(lane, retry),
                     }
