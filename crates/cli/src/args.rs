@@ -107,15 +107,16 @@ pub(crate) struct Ask {
 
 #[derive(Debug, Args)]
 pub(crate) struct PermissionArgs {
-    /// Run what would be asked about
+    /// Permit what would be asked about: calls, and servers that want the model
     #[arg(long, short)]
     pub(crate) yes: bool,
 
-    /// Refuse what would be asked about
+    /// Refuse what would be asked about, and what servers ask
     #[arg(long, conflicts_with = "yes")]
     pub(crate) deny: bool,
 
     /// Who is asked: the terminal, or a program that answers `{"id":…,"allow":true}` on stdin
+    /// (docs/events.md)
     #[arg(long, value_enum, value_name = "WHO", default_value = "terminal")]
     pub(crate) approve: ApproveArg,
 }
@@ -161,6 +162,9 @@ pub(crate) struct Call {
     /// Arguments: name=value, by the tool's schema; name:=JSON; or one JSON object; `-` takes
     /// the object from stdin
     pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) permission: PermissionArgs,
 }
 
 #[derive(Debug, Args)]

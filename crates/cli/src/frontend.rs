@@ -1,6 +1,7 @@
 //! Who hears a turn: the terminal, or a program that reads JSON.
 
 mod approver;
+mod elicitation;
 mod lines;
 pub(crate) mod question;
 mod terminal;

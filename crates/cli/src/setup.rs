@@ -6,7 +6,7 @@ mod pinning;
 mod trusting;
 
 pub(crate) use builtins::builtin;
-pub(crate) use model::model;
+pub(crate) use model::{model, offer_configured};
 pub(crate) use pinning::{ask, difference, remark, settle};
 pub(crate) use trusting::{review, store};
 use trusting::{trust, trusted};
@@ -18,13 +18,16 @@ use crate::print::{self, shown};
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
+use carrick_host::asks::{self, Asks};
 use carrick_host::config::{
-    Config, ConfigFile, Fault, Launch, Places, Server, Settings, builtin_servers,
+    Config, ConfigFile, Fault, Launch, Places, Server, Settings, Source, builtin_servers,
 };
+use carrick_host::model::Model;
 use carrick_host::permission::Policy;
 use carrick_host::registry::{Eras, Registry, RegistryOptions, ServerObserver};
 use carrick_host::trust::TrustStore;
-use std::path::PathBuf;
+use carrick_host::turn::Frontend;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,6 +37,7 @@ pub(crate) struct Setup {
     pub(crate) policy: Policy,
     pub(crate) settings: Settings,
     pub(crate) http: HttpClient,
+    asks: Option<Arc<Asks>>,
 }
 
 impl Setup {
@@ -42,10 +46,35 @@ impl Setup {
         arguments: &Arguments,
         observer: Option<ServerObserver>,
     ) -> Result<Self, Failure> {
+        Self::make(arguments, observer, None)
+    }
+
+    /// The same, where servers may ask whoever is behind `frontend`.
+    pub(crate) fn asked(
+        arguments: &Arguments,
+        observer: Option<ServerObserver>,
+        frontend: Arc<dyn Frontend>,
+    ) -> Result<Self, Failure> {
+        Self::make(arguments, observer, Some(frontend))
+    }
+
+    /// Lets servers that are connected to from now on ask this model, once a person
+    /// permits it.
+    pub(crate) fn offer_model(&self, model: &Arc<dyn Model>) {
+        if let Some(asks) = &self.asks {
+            asks.use_model(model.clone());
+        }
+    }
+
+    fn make(
+        arguments: &Arguments,
+        observer: Option<ServerObserver>,
+        frontend: Option<Arc<dyn Frontend>>,
+    ) -> Result<Self, Failure> {
         let places = places(arguments)?;
         let files = read(&places)?;
         let store = trust(arguments, &files)?;
-        Self::of(arguments, places, &files, store.as_ref(), observer)
+        Self::of(arguments, places, &files, store.as_ref(), observer, frontend)
     }
 
     /// The same of a config that has changed meanwhile: nobody is asked, and what
@@ -54,7 +83,7 @@ impl Setup {
         let places = places(arguments)?;
         let files = read(&places)?;
         let store = trusted(&files)?;
-        Self::of(arguments, places, &files, store.as_ref(), None)
+        Self::of(arguments, places, &files, store.as_ref(), None, None)
     }
 
     fn of(
@@ -63,6 +92,7 @@ impl Setup {
         files: &[ConfigFile],
         store: Option<&TrustStore>,
         observer: Option<ServerObserver>,
+        frontend: Option<Arc<dyn Frontend>>,
     ) -> Result<Self, Failure> {
         let approved = |file: &ConfigFile| {
             !file.needs_approval() || store.is_some_and(|store| store.is_trusted(file))
@@ -82,6 +112,10 @@ impl Setup {
             config.servers.values_mut().for_each(|server| server.timeout = None);
         }
         let http = HttpClient::new(Options::default());
+        let asks = frontend.map(|frontend| {
+            let roots = roots(&config.settings, files, &places.current);
+            Asks::new(frontend, roots.iter().filter_map(|root| asks::folder(root)).collect())
+        });
         let mut options = options(arguments, &config.settings, &http, places.current, observer);
         let builtin = |server: &Server| matches!(server.launch(), Some(Launch::Builtin { .. }));
         if !config.servers.values().all(builtin) {
@@ -90,9 +124,10 @@ impl Setup {
             let folder = environment::state_folder();
             options.eras = folder.map(|folder| Arc::new(Eras::open(folder.join("eras.json"))));
         }
+        options.asks = asks.clone();
         let policy = Policy::new(config.settings.rules.clone());
         let registry = Registry::new(config.servers.into_values(), options);
-        Ok(Self { registry, policy, settings: config.settings, http })
+        Ok(Self { registry, policy, settings: config.settings, http, asks })
     }
 }
 
@@ -118,6 +153,16 @@ pub(crate) fn read(places: &Places) -> Result<Vec<ConfigFile>, Failure> {
             _ => failure.hint("docs/config.md describes the file"),
         }
     })
+}
+
+/// The folders that servers are told of: the config's, or the project.
+fn roots(settings: &Settings, files: &[ConfigFile], current: &Path) -> Vec<PathBuf> {
+    if let Some(roots) = &settings.roots {
+        return roots.iter().map(|root| std::path::absolute(root).unwrap_or_default()).collect();
+    }
+    let project = files.iter().find(|file| file.source() == Source::Project);
+    let project = project.and_then(|file| file.canonical_path().parent());
+    vec![project.unwrap_or(current).to_owned()]
 }
 
 fn options(

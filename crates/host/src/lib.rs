@@ -2,6 +2,7 @@
 //!
 //! Returns events and values; never prints, reads the environment or exits.
 
+pub mod asks;
 pub mod config;
 pub mod dialect;
 pub mod matcher;

@@ -18,6 +18,7 @@ pub use error::{ServerError, ServerErrorKind};
 pub use held::{HeldTool, Hold, SharedPins};
 pub use offers::Offers;
 
+use crate::asks::Asks;
 use crate::config::{Server as Configured, ServerState};
 use carrick::client::{CallError, CallOptions, ProgressHandler};
 use carrick::net::HttpClient;
@@ -86,6 +87,8 @@ pub struct RegistryOptions {
     /// What was agreed to of the tools of servers that are not built in; what
     /// is new or changed since is held back. Default: none, and nothing is held.
     pub pins: Option<SharedPins>,
+    /// Answers what servers ask. Default: none, and they may ask nothing.
+    pub asks: Option<Arc<Asks>>,
     /// What earlier runs found out of how servers are spoken to. Default: nothing.
     pub eras: Option<Arc<Eras>>,
 }
@@ -105,6 +108,7 @@ impl RegistryOptions {
             current: PathBuf::from("."),
             observer: None,
             pins: None,
+            asks: None,
             eras: None,
         }
     }

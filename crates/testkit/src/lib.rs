@@ -1,5 +1,6 @@
 //! Test peers and fixtures for the workspace.
 
+pub mod asking;
 pub mod conformance;
 pub mod crossing;
 pub mod faulty;

@@ -2,6 +2,7 @@
 //!
 //! | arguments | what is served |
 //! |---|---|
+//! | `asking` | [`crate::asking`] on stdin and stdout |
 //! | `fixture` | [`crate::fixture`] on stdin and stdout |
 //! | `fixture http ADDR` | the same over Streamable HTTP; says where on stderr |
 //! | `crossing REVISION` | [`crate::crossing`] on stdin and stdout, in one revision |
@@ -9,7 +10,7 @@
 //! | `weather` | [`crate::weather`] on stdin and stdout |
 //! | `faulty FAULT …` | [`crate::faulty`], a server that misbehaves |
 
-use crate::{crossing, faulty, fixture, weather};
+use crate::{asking, crossing, faulty, fixture, weather};
 use carrick::Server;
 use carrick::transport::http::HttpServer;
 use carrick::transport::{LineTransport, stdio};
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 pub fn main(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["asking"] => run(on_stdio(&asking::server())),
         ["fixture"] => run(on_stdio(&fixture::server())),
         ["fixture", "http", address] => run(on_http(fixture::server(), address)),
         ["crossing", date] => {

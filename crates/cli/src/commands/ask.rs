@@ -21,9 +21,12 @@ use std::sync::Arc;
 pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
     let question = question(ask)?;
     let frontend = frontend(arguments.json, &ask.permission);
-    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
+    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone())?;
     let selection = setup::model(&setup, ask.model.clone()).await.map_err(Failure::usage)?;
     let full = matches!(selection.choice, Choice::Model(_));
+    if let Choice::Model(model) = &selection.choice {
+        setup.offer_model(model);
+    }
     let catalog = match full {
         true => setup.registry.full_catalog().await,
         false => setup.registry.catalog().await,

@@ -2,6 +2,7 @@
 
 use crate::args::{Arguments, Call};
 use crate::exit::{Code, Failure};
+use crate::frontend::frontend;
 use crate::print;
 use crate::setup::{self, Setup};
 use crate::values;
@@ -17,7 +18,8 @@ const NAMED: usize = 30;
 /// Calls one tool. The person has named it, so nothing is asked; what the
 /// config denies stays denied.
 pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None)?;
+    let setup = Setup::asked(arguments, None, frontend(arguments.json, &call.permission))?;
+    setup::offer_configured(&setup).await;
     let outcome = run_in(&setup, arguments, call).await;
     setup.registry.close().await;
     outcome

@@ -22,7 +22,8 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
         return Ok(ExitCode::SUCCESS);
     }
     let frontend = frontend(arguments.json, &route.permission);
-    let setup = Setup::new(arguments, Some(observer(frontend.clone())))?;
+    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone())?;
+    setup::offer_configured(&setup).await;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         let server = Some(error.server().to_owned());

@@ -1,59 +1,148 @@
-//! Who decides about calls that are asked about.
+//! Who decides about calls that are asked about, and who answers servers.
 
-use super::question;
+use super::{elicitation, question};
 use crate::args::{ApproveArg, PermissionArgs};
-use crate::print;
+use crate::print::{self, shown};
+use carrick::types::{Elicit, ElicitAction, ElicitResult};
+use carrick_host::asks::{Question, Sampling};
+use carrick_host::permission::quoted;
 use carrick_host::turn::{Approval, Event, Frontend, Verdict};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
-/// Who decides about calls that are asked about.
-pub(crate) enum Approver {
+/// Who decides about calls that are asked about, and answers servers. Whoever it
+/// is, is asked one thing at a time.
+pub(crate) struct Approver {
+    who: Who,
+    /// Held while something is asked.
+    stdin: Mutex<BufReader<Stdin>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
     Yes,
     Deny,
     Terminal,
-    Stdin(Mutex<BufReader<Stdin>>),
+    Stdin,
 }
 
 impl Approver {
     pub(crate) fn asks_terminal(&self) -> bool {
-        matches!(self, Self::Terminal)
+        self.who == Who::Terminal
     }
 
     pub(super) async fn decide(&self, approval: &Approval, frontend: &dyn Frontend) -> Verdict {
-        match self {
-            Self::Yes => Verdict::Allow,
-            Self::Deny => Verdict::Deny,
-            Self::Terminal => ask_person(approval).await,
-            Self::Stdin(answers) => {
-                let event = permission(approval);
-                frontend.event(&event);
-                read_answer(answers, approval).await
-            }
+        let text = || format!("{}\n({})", approval.description.trim_end(), approval.reason);
+        let event = || permission(approval);
+        self.permit(&approval.id, text, "Run it?", event, frontend).await
+    }
+
+    pub(super) async fn sampling(&self, sampling: &Sampling, frontend: &dyn Frontend) -> Verdict {
+        let server = quoted(&sampling.server);
+        let text = || {
+            let model = shown(&sampling.model);
+            format!("server {server} wants {model} to answer:\n{}", sampling.description.trim_end())
+        };
+        let event = || Event::Sampling {
+            id: sampling.id.clone(),
+            server: sampling.server.clone(),
+            model: sampling.model.clone(),
+            ask: Box::new(sampling.ask.clone()),
+        };
+        let verdict = self.permit(&sampling.id, text, "Let it?", event, frontend).await;
+        if verdict == Verdict::Unavailable {
+            print::say(format_args!(
+                "server {server} wants the model to answer; nobody can be asked, so it may not \
+                 (--yes permits it, --approve stdin lets a program decide)"
+            ));
         }
+        verdict
+    }
+
+    async fn permit(
+        &self,
+        id: &str,
+        text: impl Fn() -> String,
+        question: &'static str,
+        event: impl Fn() -> Event,
+        frontend: &dyn Frontend,
+    ) -> Verdict {
+        #[derive(Deserialize)]
+        struct Answer {
+            allow: bool,
+        }
+        match self.who {
+            Who::Yes => return Verdict::Allow,
+            Who::Deny => return Verdict::Deny,
+            Who::Terminal | Who::Stdin => {}
+        }
+        let mut stdin = self.stdin.lock().await;
+        let allowed = if self.who == Who::Stdin {
+            frontend.event(&event());
+            let form = "{\"id\":…,\"allow\":…}";
+            read_answer(&mut stdin, id, form, |Answer { allow }| Ok(allow)).await
+        } else {
+            let text = text();
+            let asked = tokio::task::spawn_blocking(move || question::confirm(&text, question));
+            asked.await.ok().flatten()
+        };
+        match allowed {
+            Some(true) => Verdict::Allow,
+            Some(false) => Verdict::Deny,
+            None => Verdict::Unavailable,
+        }
+    }
+
+    /// Puts a server's question to whoever is there. `--yes` is no answer to it: it
+    /// stands for permissions only.
+    pub(super) async fn elicit(&self, asked: &Question, frontend: &dyn Frontend) -> ElicitResult {
+        let server = quoted(&asked.server);
+        if self.who == Who::Deny {
+            print::say(format_args!("server {server} asks something; declined by --deny"));
+            return ElicitResult::without_content(ElicitAction::Decline);
+        }
+        let stdin = self.stdin.lock().await;
+        let answer = if self.who == Who::Stdin {
+            frontend.event(&Event::Elicitation {
+                id: asked.id.clone(),
+                server: asked.server.clone(),
+                ask: asked.ask.clone(),
+            });
+            read_elicitation(stdin, asked).await
+        } else {
+            let question = asked.clone();
+            let answered = tokio::task::spawn_blocking(move || elicitation::put(&question));
+            let answered = answered.await.ok().flatten();
+            drop(stdin);
+            answered
+        };
+        answer.unwrap_or_else(|| {
+            let message = match &asked.ask {
+                Elicit::Form { message, .. } | Elicit::Url { message, .. } => message.as_str(),
+                _ => "",
+            };
+            print::say(format_args!(
+                "server {server} asks {}; nobody can be asked, so it is cancelled (--approve \
+                 stdin lets a program answer)",
+                quoted(message)
+            ));
+            ElicitResult::without_content(ElicitAction::Cancel)
+        })
     }
 }
 
 impl From<&PermissionArgs> for Approver {
     fn from(arguments: &PermissionArgs) -> Self {
-        match (arguments.yes, arguments.deny, arguments.approve) {
-            (true, ..) => Self::Yes,
-            (_, true, _) => Self::Deny,
-            (.., ApproveArg::Terminal) => Self::Terminal,
-            (.., ApproveArg::Stdin) => Self::Stdin(Mutex::new(BufReader::new(tokio::io::stdin()))),
-        }
-    }
-}
-
-async fn ask_person(approval: &Approval) -> Verdict {
-    let text = format!("{}\n({})", approval.description.trim_end(), approval.reason);
-    let asked = tokio::task::spawn_blocking(move || question::confirm(&text, "Run it?"));
-    match asked.await {
-        Ok(Some(true)) => Verdict::Allow,
-        Ok(Some(false)) => Verdict::Deny,
-        Ok(None) | Err(_) => Verdict::Unavailable,
+        let who = match (arguments.yes, arguments.deny, arguments.approve) {
+            (true, ..) => Who::Yes,
+            (_, true, _) => Who::Deny,
+            (.., ApproveArg::Terminal) => Who::Terminal,
+            (.., ApproveArg::Stdin) => Who::Stdin,
+        };
+        Self { who, stdin: Mutex::new(BufReader::new(tokio::io::stdin())) }
     }
 }
 
@@ -67,31 +156,63 @@ fn permission(approval: &Approval) -> Event {
     }
 }
 
-/// Reads lines until one answers this question.
-async fn read_answer(answers: &Mutex<BufReader<Stdin>>, approval: &Approval) -> Verdict {
+async fn read_elicitation(
+    mut stdin: MutexGuard<'_, BufReader<Stdin>>,
+    asked: &Question,
+) -> Option<ElicitResult> {
+    #[derive(Deserialize)]
+    struct Answer {
+        action: ElicitAction,
+        // A raw value inside of what is flattened cannot be read.
+        content: Option<serde_json::Value>,
+    }
+    let form = "{\"id\":…,\"action\":\"accept\",\"content\":{…}}";
+    let take = |Answer { action, content }: Answer| match (action, &asked.form) {
+        (ElicitAction::Accept, Some(form)) => {
+            let content = content.unwrap_or_else(|| serde_json::json!({})).to_string();
+            form.check(&content)?;
+            let content = RawValue::from_string(content).map_err(|error| error.to_string())?;
+            Ok(ElicitResult::accept(content))
+        }
+        _ => Ok(ElicitResult::without_content(action)),
+    };
+    read_answer(&mut stdin, &asked.id, form, take).await
+}
+
+/// Reads lines until one answers this question; none at the end of stdin.
+async fn read_answer<A: DeserializeOwned, T>(
+    stdin: &mut BufReader<Stdin>,
+    id: &str,
+    form: &str,
+    take: impl Fn(A) -> Result<T, String>,
+) -> Option<T> {
     #[derive(Deserialize)]
     struct Answer {
         id: String,
-        allow: bool,
     }
-    let mut answers = answers.lock().await;
     loop {
         let mut line = String::new();
-        match answers.read_line(&mut line).await {
+        match stdin.read_line(&mut line).await {
             Ok(n) if n > 0 => {}
-            _ => return Verdict::Unavailable,
+            _ => return None,
         }
-        match serde_json::from_str::<Answer>(&line) {
-            Ok(answer) if answer.id == approval.id => {
-                return if answer.allow { Verdict::Allow } else { Verdict::Deny };
-            }
-            Ok(answer) => {
-                print::say(format_args!("warning: nothing was asked about {:?}", answer.id));
-            }
+        let answer = serde_json::from_str::<Answer>(&line);
+        let other = answer.as_ref().ok().filter(|answer| answer.id != id);
+        if let Some(other) = other {
+            print::say(format_args!("warning: nothing was asked about {:?}", other.id));
+            continue;
+        }
+        let taken = answer
+            .and_then(|_| serde_json::from_str::<A>(&line))
+            .map_err(|error| error.to_string())
+            .and_then(&take);
+        match taken {
+            Ok(taken) => return Some(taken),
             Err(error) => {
-                let line = print::shown(line.trim_end());
+                let line = shown(line.trim_end());
                 print::say(format_args!(
-                    "warning: expected {{\"id\":…,\"allow\":…}}, got {line:?}: {error}"
+                    "warning: expected {form}, got {line:?}: {}",
+                    shown(&error)
                 ));
             }
         }

@@ -3,6 +3,8 @@
 use super::{Approver, Listener, Written};
 use crate::exit::Failure;
 use crate::print;
+use carrick::types::ElicitResult;
+use carrick_host::asks::{Question, Sampling};
 use carrick_host::turn::{Approval, Event, Frontend, Verdict};
 use futures_util::future::BoxFuture;
 
@@ -24,6 +26,14 @@ impl Frontend for JsonLines {
 
     fn approve<'a>(&'a self, approval: &'a Approval) -> BoxFuture<'a, Verdict> {
         Box::pin(self.approver.decide(approval, self))
+    }
+
+    fn elicit<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, ElicitResult> {
+        Box::pin(self.approver.elicit(question, self))
+    }
+
+    fn permit_sampling<'a>(&'a self, sampling: &'a Sampling) -> BoxFuture<'a, Verdict> {
+        Box::pin(self.approver.sampling(sampling, self))
     }
 }
 

@@ -5,15 +5,7 @@ use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 /// Asks yes or no; none when nobody is there.
 pub(crate) fn confirm(text: &str, question: &str) -> Option<bool> {
-    let mut terminal = Terminal::open()?;
-    loop {
-        let answer = terminal.ask(&format!("{text}\n{question} [y/N] "))?;
-        match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => return Some(true),
-            "" | "n" | "no" => return Some(false),
-            _ => {}
-        }
-    }
+    Terminal::open()?.confirm(text, question)
 }
 
 /// Asks for a number from 1 to `most`; none when nobody is there or wants one.
@@ -33,13 +25,13 @@ pub(crate) fn number(text: &str, most: usize) -> Option<usize> {
 }
 
 /// The terminal itself, whatever stdin and stdout are.
-struct Terminal {
+pub(super) struct Terminal {
     reader: BufReader<File>,
     writer: File,
 }
 
 impl Terminal {
-    fn open() -> Option<Self> {
+    pub(super) fn open() -> Option<Self> {
         // Without a person at stderr the question would not be seen.
         if !std::io::stderr().is_terminal() {
             return None;
@@ -49,7 +41,25 @@ impl Terminal {
         Some(Self { reader: BufReader::new(reader), writer })
     }
 
-    fn ask(&mut self, text: &str) -> Option<String> {
+    /// Asks yes or no; none when the person has gone.
+    pub(super) fn confirm(&mut self, text: &str, question: &str) -> Option<bool> {
+        loop {
+            let answer = self.ask(&format!("{text}\n{question} [y/N] "))?;
+            match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Some(true),
+                "" | "n" | "no" => return Some(false),
+                _ => {}
+            }
+        }
+    }
+
+    /// Shows a line.
+    pub(super) fn say(&mut self, text: &str) -> Option<()> {
+        writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()).ok()
+    }
+
+    /// Asks for a line.
+    pub(super) fn ask(&mut self, text: &str) -> Option<String> {
         write!(self.writer, "{text}").and_then(|()| self.writer.flush()).ok()?;
         let mut line = String::new();
         match self.reader.read_line(&mut line) {

@@ -4,7 +4,9 @@ use super::{Approver, Listener, Written, question};
 use crate::environment::colours;
 use crate::exit::Failure;
 use crate::print::{self, shown};
-use carrick_host::permission::visible;
+use carrick::types::{Elicit, ElicitResult};
+use carrick_host::asks::{Question, Sampling};
+use carrick_host::permission::{quoted, visible};
 use carrick_host::turn::{Approval, Event, Frontend, Proposed, Verdict};
 use futures_util::future::BoxFuture;
 use std::io::IsTerminal;
@@ -117,6 +119,26 @@ impl Frontend for Terminal {
                 let text = format!("?  may it run ({reason})? Answer on stdin, for {id:?}");
                 self.say("33", &visible(&text));
             }
+            Event::Elicitation { id, server, ask } => {
+                let (message, wanted) = match ask {
+                    Elicit::Form { message, requested_schema } => (message, requested_schema.get()),
+                    Elicit::Url { message, url, .. } => (message, url.as_str()),
+                    _ => return,
+                };
+                let text = format!("asks {}: {}", quoted(message), visible(wanted));
+                self.say(
+                    "33",
+                    &format!("?  server {} {text}; answer on stdin, for {id:?}", quoted(server)),
+                );
+            }
+            Event::Sampling { id, server, ask, .. } => {
+                let ask = serde_json::to_string(ask).unwrap_or_default();
+                let text = format!("wants the model to answer {}", visible(&ask));
+                self.say(
+                    "33",
+                    &format!("?  server {} {text}; answer on stdin, for {id:?}", quoted(server)),
+                );
+            }
             Event::Answer { text, .. } => self.answer(text),
             _ => {}
         }
@@ -125,6 +147,16 @@ impl Frontend for Terminal {
     fn approve<'a>(&'a self, approval: &'a Approval) -> BoxFuture<'a, Verdict> {
         self.end_line();
         Box::pin(self.approver.decide(approval, self))
+    }
+
+    fn elicit<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, ElicitResult> {
+        self.end_line();
+        Box::pin(self.approver.elicit(question, self))
+    }
+
+    fn permit_sampling<'a>(&'a self, sampling: &'a Sampling) -> BoxFuture<'a, Verdict> {
+        self.end_line();
+        Box::pin(self.approver.sampling(sampling, self))
     }
 
     fn choose<'a>(&'a self, proposed: &'a [Proposed]) -> BoxFuture<'a, Option<usize>> {

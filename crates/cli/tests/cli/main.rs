@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "all of this is tests")]
 
 mod ask;
+mod asked;
 mod chinese;
 mod commands;
 mod config;

@@ -99,3 +99,65 @@ fn d070_what_a_server_says_cannot_steer_the_terminal() {
     let run = sandbox.run(&["call", "fixture", "echo", evil]).exits(0);
     assert_eq!(run.stdout, "a\x1b[2Jb\u{202e}c\0d\u{9b}31me\x07\x7f\n");
 }
+
+/// The server that asks, named by `--config`.
+fn asking() -> (Sandbox, String) {
+    let mut sandbox = Sandbox::new();
+    let servers = sandbox.marked([("shop", peer(&["asking"]))]);
+    sandbox.set_config(&json!({ "mcpServers": servers }));
+    let config = sandbox.root().join("servers.json").to_str().unwrap().to_owned();
+    (sandbox, config)
+}
+
+#[test]
+fn a_form_is_filled_in_field_by_field() {
+    let (sandbox, config) = asking();
+    let words = ["--config", &config, "call", "shop", "order"];
+    // What does not fit is asked for again; Enter takes the default or leaves it out.
+    let typed = "y\nAda\n10\nten\n2\n\nIce, 1\nyes\nnobody\n\ny\n";
+    let (code, seen) = at_terminal(&sandbox, &words, typed, &[]);
+    assert_eq!(code, Some(0), "{seen}");
+    for shown in [
+        "server \"shop\" asks:",
+        "| What shall it be?",
+        "| server \"bank\" asks: nothing",
+        "Your name (text): Who orders",
+        "count (a whole number)",
+        "size (one of a list, may be left out) [s]",
+        "2. Large (l)",
+        "gift (yes or no, may be left out) [false]",
+        "a whole number is wanted",
+        "an email address is wanted",
+        "This goes to server \"shop\"",
+    ] {
+        assert!(seen.contains(shown), "no {shown:?} in {seen}");
+    }
+    assert!(!seen.lines().any(|line| line.starts_with("server \"bank\"")), "{seen}");
+    let filled =
+        r#"Accept: {"count":2,"extras":["ice","milk"],"gift":true,"name":"Ada","size":"s"}"#;
+    assert!(seen.contains(filled), "{seen}");
+}
+
+#[test]
+fn a_form_may_be_declined_before_and_after() {
+    let (sandbox, config) = asking();
+    let words = ["--config", &config, "call", "shop", "order"];
+    for typed in ["n\n", "y\nAda\n1\n\n\n\n\nn\n"] {
+        let (code, seen) = at_terminal(&sandbox, &words, typed, &[]);
+        assert_eq!(code, Some(0), "{seen}");
+        assert!(seen.contains("Decline: nothing"), "{seen}");
+    }
+}
+
+#[test]
+fn a_page_is_shown_whole_and_agreed_to() {
+    let (sandbox, config) = asking();
+    let words = ["--config", &config, "call", "shop", "page"];
+    let (code, seen) = at_terminal(&sandbox, &words, "y\n", &[]);
+    assert_eq!(code, Some(0), "{seen}");
+    let shown = ["https://bank.example@shop.example/pay?order=7&back=%2F", "at shop.example"];
+    assert!(shown.iter().all(|text| seen.contains(text)), "{seen}");
+    assert!(seen.contains("Accept: nothing"), "{seen}");
+    let (_, seen) = at_terminal(&sandbox, &words, "\n", &[]);
+    assert!(seen.contains("Decline: nothing"), "{seen}");
+}

@@ -146,6 +146,10 @@ impl Config {
             let provider = model_provider(template, env).map_err(|located| file.error(located));
             self.settings.models.insert(template.name.clone(), provider);
         }
+        if let Some(roots) = &settings.roots {
+            let roots = roots.iter().map(|root| folders.base.join(root)).collect();
+            self.settings.roots = Some(roots);
+        }
         self.settings.limits = self.settings.limits.overlaid(&settings.limits);
         let own: Arc<BTreeSet<String>> =
             Arc::new(file.servers().iter().map(|entry| entry.name.clone()).collect());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::ConfigError;
@@ -20,6 +21,9 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// Bounds on the work; what is not set has the default of its user.
     pub limits: Limits,
+    /// The folders that servers are told of when they ask for roots; `None` where
+    /// no file says.
+    pub roots: Option<Vec<PathBuf>>,
 }
 
 /// How to reach a provider of models.

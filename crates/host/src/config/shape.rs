@@ -15,7 +15,8 @@ use keys::{Foreign, Table};
 /// The most servers in one file.
 const MAX_SERVERS: usize = 1000;
 
-const KEYS: &[&str] = &["mcpServers", "model", "models", "permissions", "limits", "$schema"];
+const KEYS: &[&str] =
+    &["mcpServers", "model", "models", "permissions", "limits", "roots", "$schema"];
 
 /// What other hosts write at the top of their files.
 const FOREIGN: &[Foreign] = &[

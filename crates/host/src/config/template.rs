@@ -53,6 +53,8 @@ pub(crate) struct SettingsTemplate {
     pub(crate) models: Vec<ModelTemplate>,
     pub(crate) rules: Vec<RuleTemplate>,
     pub(crate) limits: Limits,
+    /// Folders as written.
+    pub(crate) roots: Option<Vec<String>>,
 }
 
 #[derive(Debug)]

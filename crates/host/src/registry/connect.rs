@@ -57,7 +57,11 @@ pub(super) async fn connect(
     let mut config = ClientConfig::new(options.info.clone());
     config.connect_timeout = options.connect_timeout;
     config.era = era;
-    open(server, options, config, Some(events).into()).await
+    let mut hooks = Hooks::from(Some(events));
+    if let Some(asks) = &options.asks {
+        hooks.handlers = asks.handlers(&server.name);
+    }
+    open(server, options, config, hooks).await
 }
 
 async fn open(

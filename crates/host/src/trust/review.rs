@@ -73,6 +73,10 @@ impl Review {
         settings.models.iter().for_each(|model| review.model(model));
         settings.rules.iter().for_each(|rule| review.rule(rule));
         review.limits(&settings.limits);
+        if let Some(roots) = &settings.roots {
+            let shown: Vec<String> = roots.iter().map(|root| quoted(root)).collect();
+            review.line(format!("roots: tells servers of [{}]", shown.join(", ")));
+        }
         review
     }
 

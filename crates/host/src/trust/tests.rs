@@ -10,7 +10,8 @@ const FIRST: &str = r#"{
   },
   "models": {"openai": {"baseUrl": "https://proxy.example/v1", "apiKey": "${OPENAI_API_KEY}"}},
   "permissions": {"allow": ["docs/*"]},
-  "limits": {"rounds": 99}
+  "limits": {"rounds": 99},
+  "roots": [".", "a\"b"]
 }"#;
 
 fn file_at(path: &str, text: &str) -> ConfigFile {
@@ -54,6 +55,7 @@ fn d103_every_line_that_would_count_is_shown() {
             r#"models "openai" (openai): sends its key, reads OPENAI_API_KEY"#,
             r#"permissions: allow "docs/*""#,
             "limits: rounds 99",
+            r#"roots: tells servers of [".", "a\"b"]"#,
         ]
     );
     assert!(!review.to_string().contains("hunter2"));

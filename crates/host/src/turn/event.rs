@@ -2,7 +2,9 @@
 
 use super::content::Received;
 use super::matched::Proposed;
+use crate::asks::{Question, Sampling};
 use crate::model::Usage;
+use carrick::types::{CreateMessage, Elicit, ElicitAction, ElicitResult};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -48,6 +50,28 @@ pub enum Event {
         arguments: Box<RawValue>,
         /// Why it is asked.
         reason: String,
+    },
+    /// A server asks the person something.
+    Elicitation {
+        /// Names the question within the run.
+        id: String,
+        /// The server.
+        server: String,
+        /// What it asks.
+        #[serde(flatten)]
+        ask: Elicit,
+    },
+    /// A server wants the model to answer something, and a person is asked whether
+    /// it may.
+    Sampling {
+        /// Names the question within the run.
+        id: String,
+        /// The server.
+        server: String,
+        /// The model that would answer.
+        model: String,
+        /// What it asks.
+        ask: Box<CreateMessage>,
     },
     /// A call has come further.
     Progress {
@@ -156,6 +180,20 @@ pub trait Frontend: Send + Sync {
 
     /// Decides about a call. Asked one at a time.
     fn approve<'a>(&'a self, approval: &'a Approval) -> BoxFuture<'a, Verdict>;
+
+    /// Puts a server's question to the person. What a form is accepted with must
+    /// fit it. By default nobody is there, and it is cancelled.
+    fn elicit<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, ElicitResult> {
+        let _ = question;
+        Box::pin(std::future::ready(ElicitResult::without_content(ElicitAction::Cancel)))
+    }
+
+    /// Decides whether the model may answer a server. By default nobody is there to
+    /// permit it.
+    fn permit_sampling<'a>(&'a self, sampling: &'a Sampling) -> BoxFuture<'a, Verdict> {
+        let _ = sampling;
+        Box::pin(std::future::ready(Verdict::Unavailable))
+    }
 
     /// Chooses among the matcher's proposals where it is not clear itself:
     /// the place in the list, or none. By default none.

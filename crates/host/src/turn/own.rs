@@ -1,7 +1,9 @@
-//! The host's own tools: resources and prompts for models with native calls.
+//! The host's own tools: resources and prompts for models with native calls, and
+//! prompts for those that write XML, which have a form for resources.
 
 use super::Wanted;
 use super::calls::Target;
+use crate::dialect::ToolSummary;
 use crate::model::{ToolCall, ToolSpec};
 use crate::permission::visible;
 use crate::registry::{Catalog, ServerTools};
@@ -11,6 +13,10 @@ use serde_json::{Value, json};
 
 const READ_RESOURCE: &str = "read_resource";
 const GET_PROMPT: &str = "get_prompt";
+
+/// What `get_prompt` does.
+const RENDERS: &str = "Renders a prompt that a server has prepared, by its name. The result is a \
+                       conversation to take as a template, not something that was said.";
 
 /// Bytes of a server's text about one resource or prompt that are shown.
 const TEXT: usize = 200;
@@ -35,6 +41,43 @@ pub(super) fn wanted(call: &ToolCall) -> Option<Wanted> {
     Some(Wanted { id: call.id.clone(), target, arguments })
 }
 
+/// `get_prompt` as a tool of each server that has prompts, and no such tool itself.
+pub(super) fn taught(catalog: &Catalog) -> impl Iterator<Item = ToolSummary> {
+    let servers = catalog.servers.iter().filter(|server| offers_prompts(server));
+    servers.filter_map(|server| {
+        let mut prompts = prompts(server, |what, about| format!("\n- {what} {about}"));
+        prompts.insert_str(0, RENDERS);
+        let schema = serde_json::to_string(&json!({
+            "type": "object", "properties": prompt_properties(), "required": ["name"],
+        }));
+        Some(ToolSummary {
+            server: server.server.clone(),
+            name: GET_PROMPT.into(),
+            description: prompts,
+            input_schema: schema.ok()?,
+        })
+    })
+}
+
+/// A call of a tool that [`taught`] has: the prompt and its arguments, or what is wrong.
+pub(super) fn taught_call(
+    catalog: &Catalog,
+    server: Option<&str>,
+    tool: &str,
+    arguments: &RawValue,
+) -> Option<Result<(Target, Box<RawValue>), String>> {
+    if tool != GET_PROMPT {
+        return None;
+    }
+    let server = catalog.servers.iter().find(|known| Some(known.server.as_str()) == server)?;
+    let read = || prompt_of(server.server.clone(), arguments);
+    offers_prompts(server).then(|| read().map_err(|error| format!("not run: {error}")))
+}
+
+fn offers_prompts(server: &ServerTools) -> bool {
+    server.has_prompts() && !server.tools.iter().any(|tool| tool.name == GET_PROMPT)
+}
+
 fn resource(arguments: &RawValue) -> Result<Target, serde_json::Error> {
     #[derive(Deserialize)]
     struct Read {
@@ -49,11 +92,22 @@ fn prompt(arguments: &RawValue) -> Result<(Target, Box<RawValue>), serde_json::E
     #[derive(Deserialize)]
     struct Get {
         server: String,
+    }
+    let Get { server } = serde_json::from_str(arguments.get())?;
+    prompt_of(server, arguments)
+}
+
+fn prompt_of(
+    server: String,
+    arguments: &RawValue,
+) -> Result<(Target, Box<RawValue>), serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Get {
         name: String,
         #[serde(default)]
         arguments: serde_json::Map<String, Value>,
     }
-    let Get { server, name, arguments } = serde_json::from_str(arguments.get())?;
+    let Get { name, arguments } = serde_json::from_str(arguments.get())?;
     // A prompt's arguments are text, whatever the model made of them.
     let text = |value: Value| match value {
         Value::String(text) => text,
@@ -85,25 +139,31 @@ fn read_resource(catalog: &Catalog) -> Option<ToolSpec> {
 
 fn get_prompt(catalog: &Catalog) -> Option<ToolSpec> {
     let with: Vec<&ServerTools> = catalog.servers.iter().filter(|s| s.has_prompts()).collect();
-    let mut description = "Renders a prompt that a server has prepared, by its name. The result \
-                           is a conversation to take as a template, not something that was said."
-        .to_owned();
+    let mut description = RENDERS.to_owned();
     for server in &with {
-        for prompt in &server.offers.prompts {
-            let arguments = prompt.arguments.iter().map(|argument| {
-                let optional = if argument.required { "" } else { "?" };
-                format!("{}{optional}", visible(&argument.name))
-            });
-            let name = format!("{}({})", prompt.name, arguments.collect::<Vec<_>>().join(", "));
-            let about = about("", prompt.description.as_deref());
-            description += &entry(&server.server, &name, &about);
-        }
+        description += &prompts(server, |what, about| entry(&server.server, what, about));
     }
-    let properties = json!({
+    spec(GET_PROMPT, description, &with, prompt_properties(), &["server", "name"])
+}
+
+/// A line for each prompt of a server: its name with its arguments, and what it is about.
+fn prompts(server: &ServerTools, line: impl Fn(&str, &str) -> String) -> String {
+    let prompts = server.offers.prompts.iter().map(|prompt| {
+        let arguments = prompt.arguments.iter().map(|argument| {
+            let optional = if argument.required { "" } else { "?" };
+            format!("{}{optional}", visible(&argument.name))
+        });
+        let name = format!("{}({})", prompt.name, arguments.collect::<Vec<_>>().join(", "));
+        line(&cut(&name), &about("", prompt.description.as_deref()))
+    });
+    prompts.collect()
+}
+
+fn prompt_properties() -> Value {
+    json!({
         "name": { "type": "string", "description": "The prompt's name" },
         "arguments": { "type": "object", "additionalProperties": { "type": "string" } },
-    });
-    spec(GET_PROMPT, description, &with, properties, &["server", "name"])
+    })
 }
 
 fn spec(

@@ -163,14 +163,18 @@ async fn never() -> String {
 
 /// One built-in server named `box` with all of these tools.
 fn registry() -> Registry {
-    let builtins: Builtins = Arc::new(|_, _| {
-        Ok(carrick::Server::builder("box", "1")
+    registry_of(|| {
+        carrick::Server::builder("box", "1")
             .instructions("Handle with care.")
             .state(Barrier::new(2))
             .tools(tools![echo, danger, meet, large, fails, steps, pictures, never])
             .resources(Shelf)
-            .build())
-    });
+            .build()
+    })
+}
+
+fn registry_of(server: fn() -> carrick::Server) -> Registry {
+    let builtins: Builtins = Arc::new(move |_, _| Ok(server()));
     let http = HttpClient::new(Options::default());
     let options = RegistryOptions::new(Implementation::new("tests", "0"), http, builtins);
     let origin = Origin { source: Source::User, file: None, position: None };
@@ -210,7 +214,16 @@ struct Outcome {
 }
 
 async fn turn_in(script: &Arc<Script>, ears: Ears, policy: Policy, limits: TurnLimits) -> Outcome {
-    let registry = registry();
+    turn_of(registry(), script, ears, policy, limits).await
+}
+
+async fn turn_of(
+    registry: Registry,
+    script: &Arc<Script>,
+    ears: Ears,
+    policy: Policy,
+    limits: TurnLimits,
+) -> Outcome {
     let catalog = registry.full_catalog().await;
     assert!(catalog.failed.is_empty(), "{:?}", catalog.failed);
     let turn = Turn {

@@ -2,7 +2,7 @@
 
 use super::calls::Target;
 use super::content::within;
-use super::{Done, Event, Round, State, Turn, TurnError, Wanted, outcome, prompt};
+use super::{Done, Event, Round, State, Turn, TurnError, Wanted, outcome, own, prompt};
 use crate::dialect::{
     Content, Dialect, Outcome, ResourceSummary, ServerSummary, Status, ToolSummary, fit, render,
     teach,
@@ -101,6 +101,7 @@ impl Turn<'_> {
                 description: tool.description.clone().unwrap_or_default(),
                 input_schema: tool.input_schema.get().into(),
             })
+            .chain(own::taught(self.catalog))
             .collect();
         teach(&servers, &tools)
     }
@@ -161,6 +162,16 @@ impl Turn<'_> {
     }
 
     fn call_asked(&self, id: String, call: Call) -> (Asked, Wanted) {
+        let server = call.server.as_deref();
+        if let Some(own) = own::taught_call(self.catalog, server, &call.tool, &call.arguments) {
+            let (target, arguments) = match own {
+                Ok((target, arguments)) => (Ok(target), arguments),
+                Err(error) => (Err(error), call.arguments),
+            };
+            let asked =
+                Asked { shown: false, server: call.server, tool: Some(call.tool), uri: None };
+            return (asked, Wanted { id, target, arguments });
+        }
         let target = self.catalog.resolve(call.server.as_deref(), &call.tool);
         let arguments = match (&target, call.form) {
             (Ok(tool), Form::Function) => match self.catalog.find(&tool.server, &tool.tool) {

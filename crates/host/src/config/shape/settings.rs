@@ -12,6 +12,8 @@ use crate::permission::{Effect, Pattern};
 
 /// The most permission rules in one list.
 const MAX_RULES: usize = 1000;
+/// The most folders that servers are told of.
+const MAX_ROOTS: usize = 100;
 
 /// The provider interfaces that Carrick speaks.
 const PROVIDERS: &[&str] = &["anthropic", "openai", "gemini", "ollama"];
@@ -22,6 +24,7 @@ pub(super) fn read(top: &Table<'_>) -> Result<SettingsTemplate, Located> {
         models: models(top)?,
         rules: rules(top)?,
         limits: limits(top)?,
+        roots: roots(top)?,
     })
 }
 
@@ -62,6 +65,20 @@ fn provider(member: &Member) -> Result<ModelTemplate, Located> {
         base_url: entry.text("baseUrl")?,
         api_key: entry.text("apiKey")?,
     })
+}
+
+fn roots(top: &Table<'_>) -> Result<Option<Vec<String>>, Located> {
+    if top.node("roots").is_none() {
+        return Ok(None);
+    }
+    let folders = top.texts("roots")?;
+    if let Some(extra) = folders.get(MAX_ROOTS) {
+        return Err(invalid(extra, format!("at most {MAX_ROOTS} folders")));
+    }
+    if let Some(empty) = folders.iter().find(|folder| folder.raw.is_empty()) {
+        return Err(invalid(empty, "a folder has a path; \".\" is this one"));
+    }
+    Ok(Some(folders.into_iter().map(|folder| folder.raw).collect()))
 }
 
 fn rules(top: &Table<'_>) -> Result<Vec<RuleTemplate>, Located> {

@@ -36,6 +36,19 @@ fn relative_folders_are_the_projects_own_in_a_project_file() {
 }
 
 #[test]
+fn roots_are_folders_of_the_strongest_file_that_names_any() {
+    let roots = |user: &str, project: &str| resolve(&files(user, project), &[]).settings.roots;
+    assert_eq!(roots("{}", "{}"), None);
+    let user = r#"{"roots": ["notes", "/abs"]}"#;
+    let expected = ["/here/notes", "/abs"].map(Into::into).to_vec();
+    assert_eq!(roots(user, "{}"), Some(expected));
+    assert_eq!(roots(user, r#"{"roots": ["."]}"#), Some(vec!["/project/.".into()]));
+    assert_eq!(roots(user, r#"{"roots": []}"#), Some(Vec::new()));
+    assert!(failure(r#"{"roots": [""]}"#).contains("a folder has a path"));
+    assert!(failure(r#"{"roots": "."}"#).contains("a list of strings"));
+}
+
+#[test]
 fn d103_an_unapproved_file_takes_part_in_nothing() {
     let files = files(USER, PROJECT);
     let config = Config::resolve(&files, &|_| false, &|_| None, Path::new("/here"));

@@ -145,3 +145,62 @@ async fn a_denied_call_is_told_in_the_same_form() {
     assert!(script.told().contains("permission was denied"));
     assert!(script.told().contains("<status>not run</status>"));
 }
+
+/// Greets somebody.
+#[carrick::prompt]
+async fn greet(name: String, style: Option<String>) -> String {
+    format!("Greet {name}, {}.", style.unwrap_or_default())
+}
+
+fn greeter() -> carrick::Server {
+    carrick::Server::builder("box", "1")
+        .tools(tools![echo])
+        .prompts(carrick::prompts![greet])
+        .build()
+}
+
+/// A server with a tool of the name under which prompts are taught.
+fn named_like_ours() -> carrick::Server {
+    let own = carrick::server::Tool::new("get_prompt", async || "its own".to_owned());
+    carrick::Server::builder("box", "1").tools([own]).prompts(carrick::prompts![greet]).build()
+}
+
+async fn with(server: fn() -> carrick::Server, script: &Arc<Script>) -> Outcome {
+    let (ears, policy) = (Ears::new(Verdict::Allow), Policy::new(Vec::new()));
+    turn_of(registry_of(server), script, ears, policy, TurnLimits::default()).await
+}
+
+const GET: &str = "<use_mcp_tool>\n<server_name>box</server_name>\n\
+                   <tool_name>get_prompt</tool_name>\n\
+                   <arguments>{\"name\":\"greet\",\"arguments\":{\"name\":\"Ada\",\"style\":1}}\
+                   </arguments>\n</use_mcp_tool>";
+
+#[tokio::test]
+async fn prompts_are_taught_and_rendered() {
+    let script = script(&[GET, "Done."]);
+    let Outcome { answer, ears } = with(greeter, &script).await;
+    assert_eq!(answer.unwrap().text, "Done.");
+    assert!(script.told().contains("Greet Ada, 1."), "{}", script.told());
+    assert_eq!(ears.of("call")[0]["tool"], "prompts/get");
+    let lesson = script.requests.lock().unwrap()[0].system.clone();
+    let tool = &lesson[lesson.find("<tool name=\"get_prompt\">").unwrap()..];
+    assert!(tool.contains("- greet(name, style?) Greets somebody."), "{tool}");
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_not_named_is_a_precise_error() {
+    let script = script(&[&GET.replace("\"name\":\"greet\",", ""), "Never mind."]);
+    let Outcome { ears, .. } = with(greeter, &script).await;
+    assert!(script.told().contains("not run: missing field `name`"), "{}", script.told());
+    assert!(ears.of("call").is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_of_the_same_name_stays_the_servers_own() {
+    let script = script(&[GET, "Done."]);
+    let Outcome { ears, .. } = with(named_like_ours, &script).await;
+    assert!(script.told().contains("its own"), "{}", script.told());
+    assert_eq!(ears.of("call")[0]["tool"], "get_prompt");
+    let lesson = script.requests.lock().unwrap()[0].system.clone();
+    assert_eq!(lesson.matches("<tool name=\"get_prompt\">").count(), 1);
+}
