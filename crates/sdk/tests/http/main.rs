@@ -14,3 +14,4 @@ mod raw;
 mod scripted;
 mod session;
 mod shutdown;
+mod stores;

@@ -74,6 +74,16 @@ impl Conversation {
         self.peer.session()
     }
 
+    /// Gives back memory that only work needs, when there is none.
+    pub(super) fn shrink(&mut self) {
+        self.peer.shrink();
+        self.signals.shrink();
+        if self.handles.is_empty() {
+            self.handles = BTreeMap::new();
+            self.leaving.shrink_to_fit();
+        }
+    }
+
     /// Whether no handler is at work.
     pub(super) fn is_idle(&self) -> bool {
         self.handles.is_empty()

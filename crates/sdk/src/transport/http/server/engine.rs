@@ -1,0 +1,229 @@
+//! Running the conversation of a session: where there is work, and nowhere while
+//! there is none. An idle session has no task, no channel and no timer.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+
+use tokio::runtime::Handle;
+
+use carrick_proto::peer::Lane;
+use carrick_proto::rpc::Scanned;
+
+use super::conversation::{Conversation, Said};
+
+/// Frames that may wait for a conversation before their senders wait.
+const INBOX: usize = 64;
+
+/// Turns that a run takes in the place of whoever began it, which has work of its
+/// own; what is left goes on in a task.
+const BURST: usize = 64;
+
+/// What a conversation says, and who keeps it alive.
+pub(super) trait Listener: Send + Sync + 'static {
+    fn engine(&self) -> &Engine;
+
+    /// Hears what comes next.
+    fn said(&self, said: Said);
+}
+
+/// A conversation that is run by whoever has work for it.
+#[derive(Default)]
+pub(super) struct Engine {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    place: Place,
+    inbox: VecDeque<(Lane, Scanned)>,
+    /// Senders that wait for room in the inbox.
+    senders: Vec<Waker>,
+}
+
+#[derive(Default)]
+enum Place {
+    /// Nobody runs it; boxed, since it moves to whoever does.
+    Resting(Box<Conversation>),
+    /// Somebody does; `again` if there is more for them to do.
+    Running { again: bool },
+    #[default]
+    Ended,
+}
+
+impl Engine {
+    pub(super) fn new(conversation: Box<Conversation>) -> Self {
+        let state = State { place: Place::Resting(conversation), ..State::default() };
+        Self { state: Mutex::new(state) }
+    }
+
+    /// Hands in a frame, once there is room; then [`run`] is to be called. False
+    /// when the conversation has ended.
+    pub(super) async fn take(&self, lane: Lane, frame: Scanned) -> bool {
+        let mut frame = Some((lane, frame));
+        std::future::poll_fn(|cx| self.poll_take(&mut frame, cx)).await
+    }
+
+    fn poll_take(&self, frame: &mut Option<(Lane, Scanned)>, cx: &mut Context<'_>) -> Poll<bool> {
+        let mut state = self.lock();
+        if matches!(state.place, Place::Ended) {
+            return Poll::Ready(false);
+        }
+        if state.inbox.len() >= INBOX {
+            state.senders.push(cx.waker().clone());
+            return Poll::Pending;
+        }
+        state.inbox.extend(frame.take());
+        Poll::Ready(true)
+    }
+
+    /// Ends the conversation, and its handlers with it.
+    pub(super) fn end(&self) {
+        let ended = std::mem::take(&mut *self.lock());
+        ended.senders.into_iter().for_each(Waker::wake);
+        // What handlers do when they are dropped is done without the lock.
+        drop(ended.place);
+    }
+
+    /// Takes the conversation, if nobody has it.
+    fn start(&self) -> Option<Box<Conversation>> {
+        let mut state = self.lock();
+        match std::mem::replace(&mut state.place, Place::Running { again: true }) {
+            Place::Resting(conversation) => {
+                state.place = Place::Running { again: false };
+                Some(conversation)
+            }
+            Place::Running { .. } => None,
+            Place::Ended => {
+                state.place = Place::Ended;
+                None
+            }
+        }
+    }
+
+    /// What the one who runs it does next.
+    fn next(&self, conversation: Box<Conversation>) -> Next {
+        let mut state = self.lock();
+        let Place::Running { again } = &mut state.place else { return Next::Ended(conversation) };
+        let again = std::mem::take(again);
+        if let Some((lane, frame)) = state.inbox.pop_front() {
+            if state.inbox.len() < INBOX {
+                state.senders.drain(..).for_each(Waker::wake);
+            }
+            return Next::Take(conversation, lane, frame);
+        }
+        if again {
+            return Next::Go(conversation);
+        }
+        state.place = Place::Resting(conversation);
+        Next::Rest
+    }
+
+    /// Puts it back; whether there is work for it.
+    fn put_back(&self, conversation: Box<Conversation>) -> bool {
+        let mut state = self.lock();
+        let Place::Running { again } = state.place else { return false };
+        state.place = Place::Resting(conversation);
+        again || !state.inbox.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code that holds the lock can leave the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Next {
+    Take(Box<Conversation>, Lane, Scanned),
+    Go(Box<Conversation>),
+    Rest,
+    Ended(#[expect(dead_code, reason = "dropped where no lock is held")] Box<Conversation>),
+}
+
+/// Runs the conversation for as long as there is something to do at once, unless
+/// somebody else does; they will see what there is.
+pub(super) fn run(listener: &dyn Listener, waker: &Waker) {
+    let engine = listener.engine();
+    let Some(mut conversation) = engine.start() else { return };
+    let panicking = EndOnPanic(engine);
+    let mut cx = Context::from_waker(waker);
+    for _ in 0..BURST {
+        while let Poll::Ready(said) = conversation.poll_next(&mut cx) {
+            listener.said(said);
+        }
+        conversation = match engine.next(conversation) {
+            Next::Take(mut conversation, lane, frame) => {
+                conversation.take(lane, frame);
+                conversation
+            }
+            Next::Go(conversation) => conversation,
+            Next::Rest | Next::Ended(_) => return std::mem::forget(panicking),
+        };
+    }
+    // There may be more to hear than nothing, whatever has come meanwhile.
+    engine.put_back(conversation);
+    std::mem::forget(panicking);
+    waker.wake_by_ref();
+}
+
+/// Gives back memory that an idle conversation does not need.
+pub(super) fn shrink(listener: &dyn Listener, waker: &Waker) {
+    let engine = listener.engine();
+    let Some(mut conversation) = engine.start() else { return };
+    conversation.shrink();
+    if engine.put_back(conversation) {
+        run(listener, waker);
+    }
+    let mut state = engine.lock();
+    state.inbox.shrink_to_fit();
+    state.senders.shrink_to_fit();
+}
+
+/// A conversation that panics is over; otherwise everybody would wait for it.
+struct EndOnPanic<'a>(&'a Engine);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Wakes a conversation by running it in a task.
+pub(super) struct Rouse<L> {
+    listener: Weak<L>,
+    runtime: Handle,
+}
+
+impl<L: Listener> Rouse<L> {
+    pub(super) fn waker(listener: Weak<L>, runtime: Handle) -> Waker {
+        Waker::from(Arc::new(Self { listener, runtime }))
+    }
+
+    /// Whether a run has to be begun for what has come.
+    fn is_needed(&self) -> bool {
+        let Some(listener) = self.listener.upgrade() else { return false };
+        match &mut listener.engine().lock().place {
+            Place::Resting(_) => true,
+            Place::Running { again } => {
+                *again = true;
+                false
+            }
+            Place::Ended => false,
+        }
+    }
+}
+
+impl<L: Listener> Wake for Rouse<L> {
+    fn wake(self: Arc<Self>) {
+        if !self.is_needed() {
+            return;
+        }
+        let waker = Waker::from(Arc::clone(&self));
+        let runtime = self.runtime.clone();
+        runtime.spawn(async move {
+            if let Some(listener) = self.listener.upgrade() {
+                run(&*listener, &waker);
+            }
+        });
+    }
+}
