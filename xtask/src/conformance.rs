@@ -1,44 +1,26 @@
-//! The official conformance suite against our test server and our test client.
+//! The official conformance suite against our test server and our test client, and against
+//! the same server behind `carrick serve`.
 //!
 //! Every scenario is a run of the suite of its own: run together, the suite ignores how a
 //! client ended, and what one scenario leaves behind reaches the next.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use crate::served::Served;
-use crate::{Result, process};
+use crate::Result;
 
+mod rig;
 mod scenarios;
 mod suite;
 mod verdict;
 
-use scenarios::{Scenario, Side};
+use rig::{Rig, Target};
+use scenarios::Scenario;
 use suite::Suite;
 use verdict::Verdict;
 
 const USAGE: &str = "usage: cargo xtask conformance [--install | --list] [--jobs N] [filter…]";
-
-/// How our test programs are reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    /// The suite talks to them itself.
-    Direct,
-}
-
-impl Target {
-    const ALL: [Target; 1] = [Target::Direct];
-
-    fn name(self) -> &'static str {
-        match self {
-            Target::Direct => "direct",
-        }
-    }
-}
 
 /// One scenario and the way to what it tests.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +76,9 @@ impl Options {
 
     fn chosen(&self) -> Vec<Run> {
         let runs = Target::ALL.into_iter().flat_map(|target| {
-            scenarios::all().into_iter().map(move |scenario| Run { target, scenario })
+            let scenarios = scenarios::all().into_iter();
+            let reached = scenarios.filter(move |scenario| target.reaches(scenario));
+            reached.map(move |scenario| Run { target, scenario })
         });
         runs.filter(|run| {
             let name = run.to_string();
@@ -138,7 +122,7 @@ fn check(options: &Options) -> Result<Outcome> {
         return Err(format!("no scenario is named like {}", options.filters.join(" or ")));
     }
     let rig = Rig::new()?;
-    scenarios::compare(&rig.suite.list()?)?;
+    scenarios::compare(&rig.suite().list()?)?;
     let waiting = Mutex::new(chosen.into_iter());
     let outcome = Mutex::new(Outcome::default());
     thread::scope(|scope| {
@@ -174,75 +158,6 @@ fn report(rig: &Rig, run: Run, outcome: &Mutex<Outcome>) {
     problems.iter().for_each(|problem| println!("        {}", problem.replace('\n', "\n        ")));
 }
 
-/// What the runs need: the suite, our programs, and a folder for what the suite writes.
-struct Rig {
-    suite: Suite,
-    server: PathBuf,
-    client: PathBuf,
-    results: PathBuf,
-}
-
-impl Rig {
-    fn new() -> Result<Rig> {
-        let suite = Suite::install()?;
-        let mut build = process::cargo(&["build", "--locked", "--package", "carrick-testkit"]);
-        process::run(build.args([
-            "--example",
-            "conformance_server",
-            "--example",
-            "conformance_client",
-        ]))?;
-        let target = process::target_directory()?;
-        let examples = target.join("debug/examples");
-        Ok(Rig {
-            suite,
-            server: examples.join("conformance_server"),
-            client: examples.join("conformance_client"),
-            results: target.join("conformance/results"),
-        })
-    }
-
-    /// Runs one scenario against a program that nothing else has used.
-    fn judge(&self, run: Run) -> Result<Verdict> {
-        let folder = self.results.join(run.to_string());
-        make_anew(&folder)?;
-        let scenario = &run.scenario;
-        let ended = match scenario.side {
-            Side::Server => {
-                let (_served, url) = self.serve(run.target)?;
-                self.suite.run(scenario, &["--url".to_owned(), url], &folder)
-            }
-            Side::Client => {
-                let client = self.client.display().to_string();
-                self.suite.run(scenario, &["--command".to_owned(), client], &folder)
-            }
-        };
-        let mut verdict = Verdict::new(scenario, &folder).unwrap_or_else(Verdict::failed);
-        verdict.problems.extend(ended.err());
-        Ok(verdict)
-    }
-
-    /// Starts our server and gives its address.
-    fn serve(&self, target: Target) -> Result<(Served, String)> {
-        match target {
-            Target::Direct => {
-                let mut command = Command::new(&self.server);
-                Served::start(command.arg("127.0.0.1:0"), |line| {
-                    line.strip_prefix("listening on ").map(|url| url.trim().to_owned())
-                })
-            }
-        }
-    }
-}
-
-fn make_anew(folder: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| format!("cannot prepare {}: {error}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(failed)?;
-    }
-    fs::create_dir_all(folder).map_err(failed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,7 +186,9 @@ mod tests {
             [
                 "direct/server/2025-06-18/ping",
                 "direct/server/2025-11-25/ping",
-                "direct/client/2025-11-25/sse-retry"
+                "direct/client/2025-11-25/sse-retry",
+                "gateway/server/2025-06-18/ping",
+                "gateway/server/2025-11-25/ping"
             ]
         );
         assert_eq!(names(&["nothing like it"]), [""; 0]);

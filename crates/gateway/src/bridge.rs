@@ -290,6 +290,12 @@ impl Relay for Bridge {
     }
 
     fn asked(&self, ask: ServerAsk) {
+        if !self.asks {
+            // The client has nowhere to be told of it (`basic/patterns/mrtr`,
+            // Supported Requests).
+            let text = "the client cannot be asked in the middle of this request";
+            return ask.refuse(RpcError::new(RpcError::METHOD_NOT_FOUND, text));
+        }
         let waits = {
             let mut state = self.state();
             state.ask(ask);

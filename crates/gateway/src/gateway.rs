@@ -196,11 +196,10 @@ impl Inner {
 
     /// On a new connection nothing is known of what has changed meanwhile.
     fn renew(&self) {
-        let Some(gateway) = self.me.upgrade() else { return };
         for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
             self.changed(&changed);
         }
-        tokio::spawn(async move { gateway.watched.renew(&gateway).await });
+        self.watched.tell(self);
     }
 
     fn has_listeners(&self) -> bool {

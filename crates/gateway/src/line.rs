@@ -7,6 +7,7 @@ use carrick::Client;
 use carrick::client::{Changed, ClientConfig, ClientEvent, Era, Hooks, Relay};
 use carrick::proto::peer::ServerDescription;
 use carrick::types::{LogLevel, RpcError};
+use futures_util::future::BoxFuture;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +23,12 @@ const HEALTHY: Duration = Duration::from_secs(30);
 pub(crate) trait LineEvents: Relay {
     /// It has been opened.
     fn opened(&self, server: &ServerDescription);
+
+    /// It has been opened, and nothing has been sent on it yet.
+    fn prepare(&self, client: Client) -> BoxFuture<'static, ()> {
+        drop(client);
+        Box::pin(std::future::ready(()))
+    }
 
     /// It has ended.
     fn closed(&self) {}
@@ -154,6 +161,7 @@ impl Line {
     }
 
     async fn up(&self, client: &Client, turn: u64) -> Result<(), RpcError> {
+        self.events.prepare(client.clone()).await;
         let closed = {
             let mut state = self.state();
             // One that ended the moment it was opened is gone, not up.

@@ -2,11 +2,13 @@
 
 use crate::gateway::Inner;
 use crate::line::{Line, LineEvents};
+use carrick::Client;
 use carrick::client::{Changed, ClientConfig, Relay, ServerAsk};
 use carrick::proto::peer::ServerDescription;
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::Message;
 use carrick::server::Outbox;
+use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -15,8 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub(crate) struct Trunk {
     pub(crate) line: Line,
     gateway: Weak<Inner>,
-    /// Whether its word on what has changed at the server counts: that of one
-    /// connection does.
+    /// Whether what the server says of itself on it counts.
     is_main: bool,
     calls: Mutex<BTreeMap<u64, Guest>>,
 }
@@ -117,6 +118,15 @@ impl LineEvents for Trunk {
         }
     }
 
+    fn prepare(&self, client: Client) -> BoxFuture<'static, ()> {
+        let gateway = self.gateway.upgrade();
+        Box::pin(async move {
+            if let Some(gateway) = gateway {
+                gateway.watched.catch_up(&client).await;
+            }
+        })
+    }
+
     fn closed(&self) {
         if let Some(gateway) = self.gateway.upgrade().filter(|_| self.is_main) {
             gateway.closed();
@@ -124,7 +134,7 @@ impl LineEvents for Trunk {
     }
 
     fn changed(&self, changed: Changed) {
-        if let Some(gateway) = self.gateway.upgrade().filter(|_| self.is_main) {
+        if let Some(gateway) = self.gateway.upgrade() {
             gateway.changed(&changed);
         }
     }
@@ -151,6 +161,13 @@ impl<T: LineEvents> LineEvents for Ears<T> {
     fn opened(&self, server: &ServerDescription) {
         if let Some(owner) = self.0.upgrade() {
             owner.opened(server);
+        }
+    }
+
+    fn prepare(&self, client: Client) -> BoxFuture<'static, ()> {
+        match self.0.upgrade() {
+            Some(owner) => owner.prepare(client),
+            None => Box::pin(std::future::ready(())),
         }
     }
 

@@ -2,62 +2,89 @@
 //! connection, each resource once.
 
 use crate::error;
-use crate::gateway::Inner;
+use crate::gateway::{Inner, lock};
 use crate::line::Level;
+use carrick::Client;
 use carrick::client::{Changed, ClientError};
 use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::server::{Dispatch, Outbox};
 use carrick::types::{RpcError, SubscriptionFilter};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use tokio::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::task::AbortHandle;
 
-/// How often each resource is subscribed to. Held while the server is asked, so
-/// that nobody takes a subscription for granted that is refused.
+/// How often each resource is subscribed to.
 #[derive(Default)]
-pub(crate) struct Watched(Mutex<BTreeMap<String, usize>>);
+pub(crate) struct Watched {
+    /// Held while the server is asked, so that nobody takes a subscription for
+    /// granted that is refused.
+    turn: tokio::sync::Mutex<()>,
+    counts: Mutex<BTreeMap<String, usize>>,
+}
 
 impl Watched {
     /// Subscribes to a resource.
     async fn add(&self, gateway: &Inner, uri: &str) -> Result<(), RpcError> {
-        let mut counts = self.0.lock().await;
-        if let Some(count) = counts.get_mut(uri) {
+        let _turn = self.turn.lock().await;
+        if let Some(count) = lock(&self.counts).get_mut(uri) {
             *count += 1;
             return Ok(());
         }
         let client = gateway.main.line.client(Level::Any).await?;
         client.subscribe(uri).await.map_err(|error| told(gateway, error))?;
-        counts.insert(uri.to_owned(), 1);
+        lock(&self.counts).insert(uri.to_owned(), 1);
+        // Each connection over stdio is a server of its own.
+        for other in gateway.pool.all() {
+            if let Some(client) = other.line.now(Level::Any)
+                && !Arc::ptr_eq(&other, &gateway.main)
+            {
+                log(client.subscribe(uri).await);
+            }
+        }
         Ok(())
     }
 
     async fn remove(&self, gateway: &Inner, uri: &str) {
-        let mut counts = self.0.lock().await;
-        let Some(count) = counts.get_mut(uri) else { return };
-        *count -= 1;
-        if *count > 0 {
-            return;
-        }
-        counts.remove(uri);
-        if let Some(client) = gateway.main.line.now(Level::Any)
-            && let Err(error) = client.unsubscribe(uri).await
-        {
-            tracing::debug!(%error, "a subscription was not ended");
+        let _turn = self.turn.lock().await;
+        let over = {
+            let mut counts = lock(&self.counts);
+            let Some(count) = counts.get_mut(uri) else { return };
+            *count -= 1;
+            let over = *count == 0;
+            if over {
+                counts.remove(uri);
+            }
+            over
+        };
+        for trunk in gateway.pool.all() {
+            if let Some(client) = trunk.line.now(Level::Any).filter(|_| over) {
+                log(client.unsubscribe(uri).await);
+            }
         }
     }
 
-    /// Subscribes again on a new connection, and tells that all of it may have
-    /// changed meanwhile.
-    pub(crate) async fn renew(&self, gateway: &Inner) {
-        let counts = self.0.lock().await;
-        let Some(client) = gateway.main.line.now(Level::Any) else { return };
-        for uri in counts.keys() {
-            if let Err(error) = client.subscribe(uri).await {
-                tracing::warn!(%error, "a subscription was lost with its connection");
-            }
-            gateway.changed(&Changed::Resource(uri.clone()));
+    /// Subscribes to all of it on a connection that has just been opened.
+    pub(crate) async fn catch_up(&self, client: &Client) {
+        for uri in self.uris() {
+            log(client.subscribe(&uri).await);
         }
+    }
+
+    /// Tells that all of it may have changed.
+    pub(crate) fn tell(&self, gateway: &Inner) {
+        for uri in self.uris() {
+            gateway.changed(&Changed::Resource(uri));
+        }
+    }
+
+    fn uris(&self) -> Vec<String> {
+        lock(&self.counts).keys().cloned().collect()
+    }
+}
+
+fn log(done: Result<(), ClientError>) {
+    if let Err(error) = done {
+        tracing::debug!(%error, "a subscription did not reach one of the connections");
     }
 }
 
@@ -72,7 +99,7 @@ fn told(gateway: &Inner, error: ClientError) -> RpcError {
 /// What one conversation has subscribed to. All of it ends when this is dropped.
 pub(crate) struct Subscriptions {
     gateway: Arc<Inner>,
-    held: Arc<std::sync::Mutex<Held>>,
+    held: Arc<Mutex<Held>>,
 }
 
 #[derive(Default)]
@@ -166,7 +193,7 @@ impl Drop for Subscriptions {
 /// Remembers a subscription, or ends it when nobody wants it any more.
 fn keep(
     gateway: &Arc<Inner>,
-    held: &std::sync::Mutex<Held>,
+    held: &Mutex<Held>,
     uri: String,
     place: impl FnOnce(&mut Held, String) -> Option<()>,
 ) {
@@ -179,8 +206,8 @@ fn keep(
     }
 }
 
-fn held_now(held: &std::sync::Mutex<Held>) -> std::sync::MutexGuard<'_, Held> {
-    crate::gateway::lock(held)
+fn held_now(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    lock(held)
 }
 
 /// Ends subscriptions, each in its turn.

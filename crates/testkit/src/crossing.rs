@@ -19,25 +19,8 @@ use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// What the features leave behind at the server, for a test to look at.
-#[derive(Clone, Debug)]
-pub struct Traces {
-    cancelled: watch::Sender<usize>,
-}
-
-impl Default for Traces {
-    fn default() -> Self {
-        Self { cancelled: watch::Sender::new(0) }
-    }
-}
-
-impl Traces {
-    /// Waits until this many calls of `stuck` have been given up.
-    pub async fn cancelled(&self, calls: usize) {
-        // The sender is here.
-        let _ = self.cancelled.subscribe().wait_for(|given_up| *given_up >= calls).await;
-    }
-}
+/// Calls of `stuck` that have been given up.
+struct GivenUp(watch::Sender<usize>);
 
 /// Says the text back.
 #[tool(read_only, title = "Echo")]
@@ -90,20 +73,28 @@ async fn logs(context: Context) -> String {
 }
 
 /// Counts itself when it is dropped.
-struct GivenUp(Traces);
+struct Counted(watch::Sender<usize>);
 
-impl Drop for GivenUp {
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.cancelled.send_modify(|calls| *calls += 1);
+        self.0.send_modify(|calls| *calls += 1);
     }
 }
 
 /// Never answers.
 #[tool(read_only)]
-async fn stuck(context: Context, traces: State<Traces>) -> String {
-    let _given_up = GivenUp(Traces::clone(&traces));
+async fn stuck(context: Context, given_up: State<GivenUp>) -> String {
+    let _counted = Counted(given_up.0.0.clone());
     context.progress(1.0, None, None);
     std::future::pending().await
+}
+
+/// Answers once so many calls of `stuck` have been given up, with how many it were.
+#[tool(read_only)]
+async fn given_up(calls: usize, given_up: State<GivenUp>) -> String {
+    let mut counted = given_up.0.0.subscribe();
+    let counted = counted.wait_for(|given_up| *given_up >= calls).await;
+    counted.map_or(0, |counted| *counted).to_string()
 }
 
 fn form() -> Result<Elicit, ToolError> {
@@ -171,14 +162,15 @@ fn icon() -> Icon {
 }
 
 /// The server, speaking only `revision`.
-pub fn server(revision: Revision, traces: &Traces) -> Server {
+pub fn server(revision: Revision) -> Server {
     Server::builder("crossing", "1.0.0")
         .instructions("be kind")
         .revisions([revision])
-        .state(traces.clone())
+        .state(GivenUp(watch::Sender::new(0)))
         .state_keys(StateKeys::from_secrets([&b"crossing"[..]]))
         .tools(tools![
-            echo, find, media, fail, steps, logs, stuck, ask_name, ask_model, ask_roots, change
+            echo, find, media, fail, steps, logs, stuck, given_up, ask_name, ask_model, ask_roots,
+            change
         ])
         .prompts(prompts![greet].map(|prompt| prompt.icon(icon())))
         .cache(Cacheable::Tools, CacheHints::public(Duration::from_secs(1)))

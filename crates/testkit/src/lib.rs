@@ -6,4 +6,5 @@ pub mod faulty;
 pub mod fixture;
 pub mod model;
 pub mod peer;
+pub mod replay;
 pub mod weather;

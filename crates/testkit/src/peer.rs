@@ -26,7 +26,7 @@ pub fn main(arguments: &[String]) -> Result<ExitCode, Box<dyn Error>> {
         ["fixture"] => run(on_stdio(&fixture::server())),
         ["fixture", "http", address] => run(on_http(fixture::server(), address)),
         ["crossing", date] => {
-            let server = crossing::server(crossing::revision(date)?, &Default::default());
+            let server = crossing::server(crossing::revision(date)?);
             run(on_stdio(&server))
         }
         ["docs"] => run(on_stdio(&fixture::docs())),

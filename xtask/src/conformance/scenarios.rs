@@ -94,6 +94,13 @@ const LEFT_OUT: [(&str, &str); 3] = [
     ("sep-2640-", "the skills extension is not built yet"),
 ];
 
+/// Scenarios of servers that are not run through the gateway, and why.
+const NOT_THROUGH: [(&str, &str); 1] = [(
+    "server-sse-polling",
+    "a server lets go of the stream that it holds itself: here that is the gateway's, which \
+     answers as soon as the server does",
+)];
+
 /// A check that is skipped whatever an implementation does.
 struct Skipped {
     scenario: &'static str,
@@ -160,6 +167,11 @@ impl Scenario {
         of_this.map_or(&[], |(_, checks)| checks)
     }
 
+    /// Whether it is run through the gateway too.
+    pub(super) fn passes_through(&self) -> bool {
+        NOT_THROUGH.iter().all(|(name, _)| *name != self.name)
+    }
+
     /// Whether a check of this scenario may be skipped, when the suite says this of it.
     pub(super) fn may_skip(&self, check: &str, said: &str) -> bool {
         ALWAYS_SKIPPED.iter().any(|known| {
@@ -181,7 +193,8 @@ pub(super) fn all() -> Vec<Scenario> {
 
 /// What is left out and why, a line each.
 pub(super) fn left_out() -> impl Iterator<Item = String> {
-    LEFT_OUT.iter().map(|(prefix, why)| format!("{prefix}*: {why}"))
+    let all = LEFT_OUT.iter().map(|(prefix, why)| format!("{prefix}*: {why}"));
+    all.chain(NOT_THROUGH.iter().map(|(name, why)| format!("gateway: {name}: {why}")))
 }
 
 /// Compares the tables with what `conformance list` printed: nothing may be there that the

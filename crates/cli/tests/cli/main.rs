@@ -14,6 +14,7 @@ mod pinned;
 #[cfg(target_os = "linux")]
 mod processes;
 mod route;
+mod serve;
 mod stdio;
 mod support;
 #[cfg(target_os = "linux")]

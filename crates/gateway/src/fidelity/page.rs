@@ -16,6 +16,12 @@ then observes, in comparison with a client of the server's own revision and noth
 
 The page is made from the table that the tests of the gateway run, cell by cell, in memory, over HTTP and
 over stdio: `CARRICK_UPDATE_FIDELITY=1 cargo test -p carrick-gateway` writes it.
+
+A server without sessions has one connection for all clients. One of sessions has a session for each
+client's session, opened with what that client says it can do; clients without sessions share one for
+each set of abilities. Over stdio each of these is a process of its own, so that what a server keeps in
+its memory it keeps for each alone. Not passed on: tasks that are part of the core, and extensions of the
+protocol that name ids or tokens outside of where the protocol has them.
 ";
 
 /// The page, in Markdown.

@@ -4,22 +4,22 @@
 use crate::support::{Over, client, gateway};
 use carrick::proto::revision::Revision;
 use carrick_gateway::fidelity::{Feature, Verdict, page, verdict};
-use carrick_testkit::crossing::{Observed, Observer, Traces, server};
+use carrick_testkit::crossing::{Observed, Observer, server};
 use serde_json::Value;
 
 /// What a client observes of a server of its own revision, with nothing between.
 async fn direct(over: Over, revision: Revision) -> Observed {
-    let (observer, traces) = (Observer::default(), Traces::default());
-    let client = client(server(revision, &traces), over, revision, observer.hooks()).await;
-    observer.observe(&client, &traces).await
+    let observer = Observer::default();
+    let client = client(server(revision), over, revision, observer.hooks()).await;
+    observer.observe(&client).await
 }
 
 /// What a client observes through a gateway.
 async fn through(over: Over, ours: Revision, theirs: Revision) -> Observed {
-    let (observer, traces) = (Observer::default(), Traces::default());
-    let gateway = gateway(server(theirs, &traces), over).await;
+    let observer = Observer::default();
+    let gateway = gateway(server(theirs), over).await;
     let client = client(gateway, over, ours, observer.hooks()).await;
-    observer.observe(&client, &traces).await
+    observer.observe(&client).await
 }
 
 async fn every_pair(over: Over) {

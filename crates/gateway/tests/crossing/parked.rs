@@ -5,7 +5,7 @@ use crate::support::{Over, gateway, gateway_with};
 use carrick::proto::revision::Revision;
 use carrick::types::Implementation;
 use carrick_gateway::{Gateway, GatewayOptions};
-use carrick_testkit::crossing::{Traces, server};
+use carrick_testkit::crossing::server;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn accepted() -> Value {
 }
 
 async fn crossing(over: Over) -> Gateway {
-    gateway(server(Revision::NEWEST_HANDSHAKE, &Traces::default()), over).await
+    gateway(server(Revision::NEWEST_HANDSHAKE), over).await
 }
 
 #[tokio::test]
@@ -86,6 +86,16 @@ async fn a_client_that_cannot_be_asked_is_not() {
     assert_eq!(answer["id"], id);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(gateway.parked().0, 0);
+}
+
+#[tokio::test]
+async fn a_request_that_has_no_rounds_is_not_parked() {
+    let asking = Asking::default();
+    let gateway = Gateway::open(asking.clone(), options()).await.unwrap();
+    let mut client = RawClient::of(gateway.clone());
+    client.ask("tools/list", json!({})).await;
+    asking.refused(1).await;
+    assert_eq!(gateway.parked(), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -160,7 +170,7 @@ async fn a_server_that_breaks_down_ends_its_calls_and_is_connected_again() {
 async fn without_a_free_connection_a_call_waits_and_is_then_refused() {
     let mut options = options();
     options.max_upstreams = 2;
-    let server = server(Revision::NEWEST_HANDSHAKE, &Traces::default());
+    let server = server(Revision::NEWEST_HANDSHAKE);
     let gateway = gateway_with(server, Over::Memory, options).await;
     let mut client = RawClient::of(gateway.clone());
     // The first connection stays; the other one is kept by a call that is parked.

@@ -15,6 +15,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
+use tokio::sync::Notify;
 
 pub(crate) const MODERN: &str = "2026-07-28";
 
@@ -46,13 +47,18 @@ impl RawClient {
     }
 
     /// Sends a request that needs no session; its id.
-    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> u64 {
+        self.ask_with(method, params, json!({})).await
+    }
+
+    /// The same with more in `_meta`.
+    pub(crate) async fn ask_with(&mut self, method: &str, mut params: Value, meta: Value) -> u64 {
         let id = self.next;
         self.next += 1;
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {}, "sampling": {} },
-        });
+        params["_meta"] = meta;
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            json!({ "elicitation": {}, "sampling": {} });
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.say(&request).await;
         id
@@ -90,6 +96,7 @@ pub(crate) fn answers(asked: &Value, answer: &Value) -> Value {
 pub(crate) struct Asking {
     heard: Arc<Mutex<Heard>>,
     lines: Arc<Mutex<Vec<Line>>>,
+    changed: Arc<Notify>,
 }
 
 /// One connection to it.
@@ -97,6 +104,7 @@ pub(crate) struct Asking {
 struct Line {
     heard: Arc<Mutex<Heard>>,
     state: Arc<Mutex<State>>,
+    changed: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -113,11 +121,37 @@ pub(crate) struct Heard {
     pub(crate) refusals: usize,
     pub(crate) cancels: usize,
     pub(crate) connections: usize,
+    pub(crate) closed: usize,
 }
 
 impl Asking {
     pub(crate) fn heard(&self) -> Heard {
         self.heard.lock().unwrap().clone()
+    }
+
+    /// Waits until so many connections have been closed in good order.
+    pub(crate) async fn closed(&self, connections: usize) {
+        self.wait(|heard| heard.closed >= connections).await;
+    }
+
+    /// Waits until so many calls have been cancelled.
+    pub(crate) async fn cancelled(&self, calls: usize) {
+        self.wait(|heard| heard.cancels >= calls).await;
+    }
+
+    /// Waits until so many questions have been refused.
+    pub(crate) async fn refused(&self, questions: usize) {
+        self.wait(|heard| heard.refusals >= questions).await;
+    }
+
+    async fn wait(&self, until: impl Fn(&Heard) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if until(&self.heard()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// Every connection breaks.
@@ -151,11 +185,12 @@ impl Line {
         match method.map(|name| Method::from_name(name.as_bytes())) {
             Some(Method::Initialize) => {
                 heard.connections += 1;
-                let result = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
-                    "serverInfo": { "name": "asking", "version": "1" } });
+                let result = json!({ "protocolVersion": "2025-11-25", "capabilities":
+                    { "tools": {}, "novel": { "a": 1.5 } },
+                    "serverInfo": { "name": "asking", "version": "1", "odd": true } });
                 state.tell(lane, &json!({ "jsonrpc": "2.0", "id": id, "result": result }));
             }
-            Some(Method::ToolsCall) => {
+            Some(Method::ToolsCall | Method::ToolsList) => {
                 heard.calls += 1;
                 let params = json!({ "message": "?", "requestedSchema":
                     { "type": "object", "properties": {} } });
@@ -194,6 +229,7 @@ impl Transport for Line {
     fn send(&mut self, message: Outgoing) {
         let value = serde_json::from_slice(&message.bytes).unwrap();
         self.take(message.lane, &value);
+        self.changed.notify_waiters();
     }
 
     fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -205,6 +241,8 @@ impl Transport for Line {
     }
 
     fn poll_close(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        self.heard.lock().unwrap().closed += 1;
+        self.changed.notify_waiters();
         Poll::Ready(())
     }
 }
@@ -223,7 +261,8 @@ impl Upstream for Asking {
         config: ClientConfig,
         hooks: Hooks,
     ) -> BoxFuture<'_, Result<Client, ConnectError>> {
-        let line = Line { heard: self.heard.clone(), state: Arc::default() };
+        let (heard, changed) = (self.heard.clone(), self.changed.clone());
+        let line = Line { heard, state: Arc::default(), changed };
         self.lines.lock().unwrap().push(line.clone());
         async move { Client::connect(line, config, hooks).await.map_err(ConnectError::from) }
             .boxed()

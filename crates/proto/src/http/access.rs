@@ -180,7 +180,10 @@ impl<'a> Authority<'a> {
     }
 
     fn is_loopback(&self) -> bool {
-        if self.host.eq_ignore_ascii_case(b"localhost") || self.host == b"[::1]" {
+        if self.host == b"127.0.0.1"
+            || self.host.eq_ignore_ascii_case(b"localhost")
+            || self.host == b"[::1]"
+        {
             return true;
         }
         core::str::from_utf8(self.host)

@@ -57,6 +57,10 @@ impl Accept {
         let mut any = false;
         for value in values {
             any = true;
+            if value == USUAL {
+                // Nothing that stands beside it can refuse either type.
+                return Self { json: true, event_stream: true };
+            }
             for element in Split::new(value, b',') {
                 let Some(range) = Range::parse(element) else { continue };
                 json.offer(&range, b"application", b"json");
@@ -66,6 +70,9 @@ impl Accept {
         Self { json: !any || json.welcome, event_stream: !any || event_stream.welcome }
     }
 }
+
+/// What nearly all clients send.
+const USUAL: &[u8] = b"application/json, text/event-stream";
 
 /// The most specific range seen for one type.
 #[derive(Default)]

@@ -54,7 +54,8 @@ impl Changes {
 
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let none = matches!(&self.updated, Updated::These { uris, .. } if uris.is_empty());
+        none && !(self.tools || self.prompts || self.resources)
     }
 
     /// Adds one.

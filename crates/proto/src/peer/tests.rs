@@ -13,6 +13,7 @@ mod pair;
 mod reopen;
 mod revisions;
 mod server;
+mod spoken;
 
 use super::*;
 use crate::rpc::Limits;

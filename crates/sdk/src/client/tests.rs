@@ -1,4 +1,5 @@
 mod caches;
+mod forward;
 mod scripted;
 
 use super::*;

@@ -1,6 +1,5 @@
 //! What a client observes of the server.
 
-use super::Traces;
 use carrick::Client;
 use carrick::client::{CallError, Changed, ClientError, ClientEvent, Handlers, Hooks};
 use carrick::types::{CreateMessageResult, ElicitResult, Root, RpcError};
@@ -64,7 +63,7 @@ impl Observer {
     }
 
     /// Tries every feature and writes down what comes of it.
-    pub async fn observe(&self, client: &Client, traces: &Traces) -> Observed {
+    pub async fn observe(&self, client: &Client) -> Observed {
         BTreeMap::from([
             ("lists", lists(client).await),
             ("calls", call(client, "echo", json!({ "t": "héllo" })).await),
@@ -75,7 +74,7 @@ impl Observer {
             ("prompts", prompts(client).await),
             ("completion", complete(client).await),
             ("progress", progress(client).await),
-            ("cancellation", cancel(client, traces).await),
+            ("cancellation", cancel(client).await),
             ("logging", self.log(client).await),
             ("elicitation", self.ask(client, "ask_name").await),
             ("sampling", self.ask(client, "ask_model").await),
@@ -212,8 +211,8 @@ async fn progress(client: &Client) -> Value {
 }
 
 /// Gives a call up once it runs.
-async fn cancel(client: &Client, traces: &Traces) -> Value {
-    let before = *traces.cancelled.borrow();
+async fn cancel(client: &Client) -> Value {
+    let before = given_up(client, 0).await;
     let runs = Arc::new(Notify::new());
     let hears = runs.clone();
     let handler = Arc::new(move |_| hears.notify_one());
@@ -224,8 +223,14 @@ async fn cancel(client: &Client, traces: &Traces) -> Value {
         running = running => if running.is_err() { return "it never began".into() },
     }
     drop(call);
-    let ended = timeout(PATIENCE, traces.cancelled(before + 1)).await;
-    json!({ "cancelled": ended.is_ok() })
+    let after = timeout(PATIENCE, given_up(client, before + 1)).await;
+    json!({ "cancelled": after.map(|after| after - before).unwrap_or_default() })
+}
+
+async fn given_up(client: &Client, calls: u64) -> u64 {
+    let result = call(client, "given_up", json!({ "calls": calls })).await;
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    text.parse().unwrap_or_default()
 }
 
 fn told(error: &ClientError) -> Value {

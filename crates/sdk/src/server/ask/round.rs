@@ -37,6 +37,9 @@ struct Entry {
 pub(crate) struct Journal {
     /// Seconds since 1970 after which it is worth nothing.
     pub(crate) expires: u64,
+    /// How many asks and steps the rounds before have come to.
+    #[serde(default)]
+    covered: usize,
     entries: BTreeMap<usize, Entry>,
 }
 
@@ -79,7 +82,7 @@ impl Round {
     /// Whether the handler goes over ground that it has covered before.
     pub(crate) fn is_replay(&self) -> bool {
         let state = self.state();
-        state.journal.entries.range(state.next..).next().is_some()
+        state.next < state.journal.covered
     }
 
     /// Makes the next ask.
@@ -145,6 +148,7 @@ impl Round {
         }
         let open = std::mem::take(&mut state.open);
         state.journal.expires = expires;
+        state.journal.covered = state.journal.covered.max(state.next);
         let journal = match serde_json::to_vec(&state.journal) {
             Ok(journal) => journal,
             Err(error) => return Some(Err(RpcError::internal(error.to_string()))),

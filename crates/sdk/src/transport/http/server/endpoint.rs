@@ -9,12 +9,13 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use carrick_proto::http::{Accept, AccessRules, Field, name};
+use carrick_proto::http::{Accept, AccessRules, Field};
 
 use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::header;
 use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
@@ -113,7 +114,7 @@ impl Endpoint {
         }
         // From here on, so that the session outlives the wait for its store.
         let in_use = session.in_use();
-        let (reader, resumes) = match field(&head.headers, name::LAST_EVENT_ID) {
+        let (reader, resumes) = match field(&head.headers, &header::LAST_EVENT_ID) {
             Field::Absent => (session.lanes.connection(), false),
             Field::One(id) => {
                 let id = std::str::from_utf8(id).ok().and_then(EventId::parse);
@@ -141,7 +142,7 @@ impl Endpoint {
 
     /// The session that a request names.
     pub(super) fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
-        let id = match field(headers, name::SESSION_ID) {
+        let id = match field(headers, &header::SESSION_ID) {
             Field::One(id) => id,
             Field::Absent => {
                 return Err(Refusal::bad("Mcp-Session-Id is missing: send initialize first"));

@@ -1,6 +1,7 @@
 //! Messages from clients.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -24,6 +25,7 @@ use carrick_proto::types::RpcError;
 use super::body::{Answer, Events, Source};
 use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, accept, event_stream, field};
+use super::header;
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
 use super::session::{NoSession, Session};
@@ -62,8 +64,13 @@ impl Endpoint {
 
     pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
         let limit = self.options.max_body_bytes;
-        let read = timeout(self.options.read_timeout, Limited::new(body, limit).collect());
-        match read.await {
+        let mut read = pin!(Limited::new(body, limit).collect());
+        // A body that is there already needs no timer.
+        let read = match read.as_mut().now_or_never() {
+            Some(now) => Ok(now),
+            None => timeout(self.options.read_timeout, read).await,
+        };
+        match read {
             Ok(Ok(body)) => Ok(body.to_bytes()),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
                 let text = format!("a body may have at most {limit} bytes (max_body_bytes)");
@@ -80,7 +87,7 @@ impl Endpoint {
     fn is_stateless(&self, headers: &HeaderMap, message: &Message) -> bool {
         let modern =
             |date: &str| Revision::from_date(date).is_some_and(|revision| !revision.is_legacy());
-        let header = field(headers, name::PROTOCOL_VERSION);
+        let header = field(headers, &header::PROTOCOL_VERSION);
         let claimed = message.field(Field::MetaProtocolVersion).map(|_| "");
         !self.options.sessions || carrick_proto::http::is_stateless(header, claimed, modern)
     }
@@ -177,8 +184,8 @@ impl Endpoint {
         headers: &HeaderMap,
         message: Message,
     ) -> Result<Response<Answer>, Refusal> {
-        let version = field(headers, name::PROTOCOL_VERSION);
-        if field(headers, name::SESSION_ID) == Header::Absent
+        let version = field(headers, &header::PROTOCOL_VERSION);
+        if field(headers, &header::SESSION_ID) == Header::Absent
             && message.method() == Method::Initialize
             && message.kind() == Kind::Request
         {
@@ -201,10 +208,10 @@ impl Endpoint {
         messages: Vec<Result<Message, ScanError>>,
     ) -> Result<Response<Answer>, Refusal> {
         let refused = || Refusal::bad("send one message at a time");
-        if field(headers, name::SESSION_ID) == Header::Absent {
+        if field(headers, &header::SESSION_ID) == Header::Absent {
             return Err(refused());
         }
-        check_legacy_version(field(headers, name::PROTOCOL_VERSION))?;
+        check_legacy_version(field(headers, &header::PROTOCOL_VERSION))?;
         let session = self.session(headers)?;
         if !session.batching() {
             return Err(refused());
@@ -307,7 +314,7 @@ impl Endpoint {
             ),
         })?;
         if let Ok(id) = HeaderValue::from_str(&session.id().to_string()) {
-            response.headers_mut().insert(name::SESSION_ID, id);
+            response.headers_mut().insert(&header::SESSION_ID, id);
         }
         Ok(response)
     }
@@ -315,7 +322,7 @@ impl Endpoint {
     /// What comes before the client has waited long; no timer for what is
     /// there already.
     async fn soon<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
-        let mut wait = std::pin::pin!(wait);
+        let mut wait = pin!(wait);
         match wait.as_mut().now_or_never() {
             Some(now) => Some(now),
             None => timeout(self.options.quiet, wait).await.ok(),
@@ -325,9 +332,9 @@ impl Endpoint {
 
 fn mirrored(headers: &HeaderMap) -> MirroredHeaders<'_> {
     MirroredHeaders {
-        version: field(headers, name::PROTOCOL_VERSION),
-        method: field(headers, name::METHOD),
-        name: field(headers, name::NAME),
+        version: field(headers, &header::PROTOCOL_VERSION),
+        method: field(headers, &header::METHOD),
+        name: field(headers, &header::NAME),
     }
 }
 

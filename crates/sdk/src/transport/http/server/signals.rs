@@ -72,6 +72,9 @@ impl Signals {
                 tracing::warn!(count = state.dropped, "log messages were dropped: too many wait");
                 state.dropped = 0;
             }
+            if state.queue.is_empty() && state.changes.is_empty() && !state.closing {
+                return false;
+            }
             state.logs = 0;
             let queue = std::mem::take(&mut state.queue);
             (queue, std::mem::take(&mut state.changes), std::mem::take(&mut state.closing))
