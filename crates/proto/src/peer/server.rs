@@ -99,6 +99,7 @@ impl ServerPeer {
         if self.out.is_empty() {
             self.out = VecDeque::new();
         }
+        self.watches.shrink();
         if self.ids.is_empty() {
             let turns = self.slots.iter().map(|slot| slot.turn);
             self.first_turn = turns.max().unwrap_or(self.first_turn);

@@ -14,6 +14,7 @@ mod old;
 mod post;
 mod reader;
 mod refusal;
+mod release;
 mod session;
 mod signals;
 mod store;

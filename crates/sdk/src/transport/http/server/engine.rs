@@ -23,6 +23,9 @@ const BURST: usize = 64;
 pub(super) trait Listener: Send + Sync + 'static {
     fn engine(&self) -> &Engine;
 
+    /// Where tasks run.
+    fn runtime(&self) -> &Handle;
+
     /// Hears what comes next.
     fn said(&self, said: Said);
 }
@@ -85,6 +88,19 @@ impl Engine {
         drop(ended.place);
     }
 
+    /// Whether a run has to be begun for what has come; whoever runs it already
+    /// is told.
+    fn is_run_needed(&self) -> bool {
+        match &mut self.lock().place {
+            Place::Resting(_) => true,
+            Place::Running { again } => {
+                *again = true;
+                false
+            }
+            Place::Ended => false,
+        }
+    }
+
     /// Takes the conversation, if nobody has it.
     fn start(&self) -> Option<Box<Conversation>> {
         let mut state = self.lock();
@@ -108,7 +124,7 @@ impl Engine {
         let again = std::mem::take(again);
         if let Some((lane, frame)) = state.inbox.pop_front() {
             if state.inbox.len() < INBOX {
-                state.senders.drain(..).for_each(Waker::wake);
+                std::mem::take(&mut state.senders).into_iter().for_each(Waker::wake);
             }
             return Next::Take(conversation, lane, frame);
         }
@@ -116,15 +132,16 @@ impl Engine {
             return Next::Go(conversation);
         }
         state.place = Place::Resting(conversation);
+        state.inbox = VecDeque::new();
         Next::Rest
     }
 
-    /// Puts it back; whether there is work for it.
-    fn put_back(&self, conversation: Box<Conversation>) -> bool {
+    /// Puts it back with work to do.
+    fn put_back(&self, conversation: Box<Conversation>) {
         let mut state = self.lock();
-        let Place::Running { again } = state.place else { return false };
-        state.place = Place::Resting(conversation);
-        again || !state.inbox.is_empty()
+        if matches!(state.place, Place::Running { .. }) {
+            state.place = Place::Resting(conversation);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -151,6 +168,8 @@ pub(super) fn run(listener: &dyn Listener, waker: &Waker) {
         while let Poll::Ready(said) = conversation.poll_next(&mut cx) {
             listener.said(said);
         }
+        // A session may be idle for long, and there may be very many of them.
+        conversation.shrink();
         conversation = match engine.next(conversation) {
             Next::Take(mut conversation, lane, frame) => {
                 conversation.take(lane, frame);
@@ -160,23 +179,9 @@ pub(super) fn run(listener: &dyn Listener, waker: &Waker) {
             Next::Rest | Next::Ended(_) => return std::mem::forget(panicking),
         };
     }
-    // There may be more to hear than nothing, whatever has come meanwhile.
     engine.put_back(conversation);
     std::mem::forget(panicking);
     waker.wake_by_ref();
-}
-
-/// Gives back memory that an idle conversation does not need.
-pub(super) fn shrink(listener: &dyn Listener, waker: &Waker) {
-    let engine = listener.engine();
-    let Some(mut conversation) = engine.start() else { return };
-    conversation.shrink();
-    if engine.put_back(conversation) {
-        run(listener, waker);
-    }
-    let mut state = engine.lock();
-    state.inbox.shrink_to_fit();
-    state.senders.shrink_to_fit();
 }
 
 /// A conversation that panics is over; otherwise everybody would wait for it.
@@ -189,40 +194,25 @@ impl Drop for EndOnPanic<'_> {
 }
 
 /// Wakes a conversation by running it in a task.
-pub(super) struct Rouse<L> {
-    listener: Weak<L>,
-    runtime: Handle,
-}
+struct Rouse<L>(Weak<L>);
 
-impl<L: Listener> Rouse<L> {
-    pub(super) fn waker(listener: Weak<L>, runtime: Handle) -> Waker {
-        Waker::from(Arc::new(Self { listener, runtime }))
-    }
-
-    /// Whether a run has to be begun for what has come.
-    fn is_needed(&self) -> bool {
-        let Some(listener) = self.listener.upgrade() else { return false };
-        match &mut listener.engine().lock().place {
-            Place::Resting(_) => true,
-            Place::Running { again } => {
-                *again = true;
-                false
-            }
-            Place::Ended => false,
-        }
-    }
+/// The waker of a conversation, which does not keep it alive.
+pub(super) fn waker<L: Listener>(listener: Weak<L>) -> Waker {
+    Waker::from(Arc::new(Rouse(listener)))
 }
 
 impl<L: Listener> Wake for Rouse<L> {
     fn wake(self: Arc<Self>) {
-        if !self.is_needed() {
+        let Some(listener) = self.0.upgrade() else { return };
+        if !listener.engine().is_run_needed() {
             return;
         }
-        let waker = Waker::from(Arc::clone(&self));
-        let runtime = self.runtime.clone();
+        let runtime = listener.runtime().clone();
+        // The task does not keep the listener: it may end before it is run.
+        drop(listener);
         runtime.spawn(async move {
-            if let Some(listener) = self.listener.upgrade() {
-                run(&*listener, &waker);
+            if let Some(listener) = self.0.upgrade() {
+                run(&*listener, &Waker::from(Arc::clone(&self)));
             }
         });
     }

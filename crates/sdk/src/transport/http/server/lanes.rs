@@ -8,20 +8,18 @@ use carrick_proto::peer::{Lane, Sent};
 
 use super::mailbox::{Mailbox, Outgoing};
 use super::reader::Reader;
-use super::store::{EventStore, ReplayError, StreamKey};
+use super::session::Common;
+use super::store::{ReplayError, StreamKey};
 
 /// Ended streams that are kept for clients that resume.
 const MAX_ENDED: usize = 64;
 
 /// The connection's own stream (number 0) and one for each request. They are made
 /// when they are first needed: most sessions are idle at most times.
-#[derive(Debug)]
 pub(super) struct Lanes {
     session: u128,
-    store: Arc<dyn EventStore>,
+    common: Arc<Common>,
     state: Mutex<State>,
-    /// Bytes that may wait on each stream, and on all ended ones.
-    max_bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -35,13 +33,13 @@ struct State {
 
 impl Lanes {
     /// The streams of the session with this key in the store.
-    pub(super) fn new(session: u128, store: Arc<dyn EventStore>, max_bytes: usize) -> Self {
-        Self { session, store, state: Mutex::default(), max_bytes }
+    pub(super) fn new(session: u128, common: Arc<Common>) -> Self {
+        Self { session, common, state: Mutex::default() }
     }
 
     /// Reads the messages that answer no request, from where it was read last.
     pub(super) fn connection(&self) -> Reader {
-        let mailbox = self.lock().connection(self.max_bytes);
+        let mailbox = self.lock().connection(self.common.replay_bytes);
         self.reader(0, &mailbox)
     }
 
@@ -52,16 +50,16 @@ impl Lanes {
     /// When not all of it is kept.
     pub(super) async fn resume(&self, stream: u64, after: u64) -> Result<Reader, ReplayError> {
         let mailbox = match stream {
-            0 => Some(self.lock().connection(self.max_bytes)),
+            0 => Some(self.lock().connection(self.common.replay_bytes)),
             _ => self.lock().requests.get(&stream).cloned(),
         };
         let mailbox = mailbox.ok_or(ReplayError::Gone)?;
-        Reader::resume(&mailbox, self.key(stream), Arc::clone(&self.store), after).await
+        Reader::resume(&mailbox, self.key(stream), Arc::clone(&self.common.store), after).await
     }
 
     /// Opens a stream for the answer to a request.
     pub(super) fn open(&self) -> Reader {
-        let mailbox = Mailbox::new(self.max_bytes);
+        let mailbox = Mailbox::new(self.common.replay_bytes);
         let number = {
             let mut state = self.lock();
             state.last += 1;
@@ -74,7 +72,12 @@ impl Lanes {
 
     /// Forgets a stream that was never sent as one.
     pub(super) fn discard(&self, number: u64) {
-        self.lock().requests.remove(&number);
+        let mut state = self.lock();
+        state.requests.remove(&number);
+        if state.requests.is_empty() {
+            // An empty one may still hold memory.
+            state.requests = BTreeMap::new();
+        }
     }
 
     /// Puts a message where it belongs. Only notifications may be lost.
@@ -109,7 +112,7 @@ impl Lanes {
 
     /// Ends the stream that no call will end.
     pub(super) fn end_connection(&self) {
-        self.lock().connection(self.max_bytes).end();
+        self.lock().connection(self.common.replay_bytes).end();
     }
 
     /// Ends every stream.
@@ -121,16 +124,8 @@ impl Lanes {
         }
     }
 
-    /// Gives back memory that an idle session does not need.
-    pub(super) fn shrink(&self) {
-        let mut state = self.lock();
-        if state.requests.is_empty() {
-            state.requests = BTreeMap::new();
-        }
-    }
-
     fn reader(&self, stream: u64, mailbox: &Arc<Mailbox>) -> Reader {
-        Reader::new(mailbox, self.key(stream), Arc::clone(&self.store))
+        Reader::new(mailbox, self.key(stream), Arc::clone(&self.common.store))
     }
 
     fn key(&self, stream: u64) -> StreamKey {
@@ -139,7 +134,7 @@ impl Lanes {
 
     fn of(&self, lane: Lane) -> Option<Arc<Mailbox>> {
         match lane {
-            Lane::Connection => Some(self.lock().connection(self.max_bytes)),
+            Lane::Connection => Some(self.lock().connection(self.common.replay_bytes)),
             Lane::Exchange(number) => self.lock().requests.get(&number).cloned(),
         }
     }
@@ -155,7 +150,7 @@ impl Lanes {
             count += 1;
             // The newest one stays, whatever its size: its client may be about
             // to read it.
-            if count > 1 && (bytes > self.max_bytes || count > MAX_ENDED) {
+            if count > 1 && (bytes > self.common.replay_bytes || count > MAX_ENDED) {
                 excess.push(*number);
             }
         }
@@ -164,7 +159,7 @@ impl Lanes {
         }
         drop(state);
         for number in excess {
-            self.store.forget(self.key(number));
+            self.common.store.forget(self.key(number));
         }
     }
 
@@ -177,7 +172,7 @@ impl Lanes {
 /// this.
 impl Drop for Lanes {
     fn drop(&mut self) {
-        self.store.forget_session(self.session);
+        self.common.store.forget_session(self.session);
     }
 }
 
@@ -197,7 +192,7 @@ mod tests {
     use bytes::Bytes;
     use futures_util::FutureExt;
 
-    use super::super::store::{EventLimits, MemoryEventStore};
+    use super::super::store::{EventLimits, EventStore, MemoryEventStore};
     use super::*;
 
     fn answer(size: usize) -> Outgoing {
@@ -205,7 +200,8 @@ mod tests {
     }
 
     fn lanes(max_bytes: usize) -> Lanes {
-        Lanes::new(1, Arc::new(MemoryEventStore::new(EventLimits::default())), max_bytes)
+        let store = Arc::new(MemoryEventStore::new(EventLimits::default()));
+        Lanes::new(1, Common::new(store, max_bytes))
     }
 
     fn note(text: &'static str) -> Outgoing {
@@ -227,8 +223,8 @@ mod tests {
         sent
     }
 
-    #[test]
-    fn messages_reach_their_own_stream_only() {
+    #[tokio::test]
+    async fn messages_reach_their_own_stream_only() {
         let lanes = lanes(100);
         let (one, mut two) = (lanes.open(), lanes.open());
         assert_eq!((one.stream(), two.stream()), (1, 2));
@@ -240,8 +236,8 @@ mod tests {
         assert_eq!(send(&mut lanes.connection()), [(1, "n".into())]);
     }
 
-    #[test]
-    fn nothing_is_made_before_it_is_needed() {
+    #[tokio::test]
+    async fn nothing_is_made_before_it_is_needed() {
         let lanes = lanes(100);
         lanes.end_all();
         assert!(lanes.lock().connection.is_none());
@@ -284,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_session_removes_its_events() {
         let store: Arc<dyn EventStore> = Arc::new(MemoryEventStore::new(EventLimits::default()));
-        let lanes = Lanes::new(5, Arc::clone(&store), 100);
+        let lanes = Lanes::new(5, Common::new(Arc::clone(&store), 100));
         let mut reader = lanes.open();
         lanes.deliver(Lane::Exchange(1), note("a"));
         send(&mut reader);
@@ -315,6 +311,9 @@ mod tests {
             lanes.deliver(Lane::Exchange(number), answer(0));
         }
         assert_eq!(lanes.lock().requests.len(), MAX_ENDED + 1);
-        assert!(lanes.store.replay(StreamKey::new(1, 6), 0).await.is_err(), "forgotten as well");
+        assert!(
+            lanes.common.store.replay(StreamKey::new(1, 6), 0).await.is_err(),
+            "forgotten as well"
+        );
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use carrick_proto::peer::Lane;
@@ -16,14 +17,31 @@ use carrick_proto::rpc::Scanned;
 use super::conversation::Said;
 use super::engine::{self, Engine, Listener};
 use super::lanes::Lanes;
+use super::store::EventStore;
 
 pub(super) use table::{NoSession, Sessions, mint};
+
+/// What all sessions share.
+pub(super) struct Common {
+    /// When time began for them.
+    epoch: Instant,
+    runtime: Handle,
+    pub(super) store: Arc<dyn EventStore>,
+    /// Bytes that may wait on each stream of a session, and on all ended ones.
+    pub(super) replay_bytes: usize,
+}
+
+impl Common {
+    /// What sessions of this runtime share.
+    pub(super) fn new(store: Arc<dyn EventStore>, replay_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { epoch: Instant::now(), runtime: Handle::current(), store, replay_bytes })
+    }
+}
 
 /// One session. While it is idle, it is nothing but memory, and not much of that.
 pub(super) struct Session {
     id: SessionId,
-    /// When time began for it and its like.
-    epoch: Instant,
+    common: Arc<Common>,
     batching: bool,
     /// The client has said that it is ready.
     ready: AtomicBool,
@@ -31,8 +49,6 @@ pub(super) struct Session {
     in_use: AtomicU32,
     /// Milliseconds since the epoch.
     last_used: AtomicU64,
-    /// Whether memory that only work needs has been given back.
-    shrunk: AtomicBool,
     pub(super) lanes: Lanes,
     engine: Engine,
     /// Runs the engine.
@@ -90,26 +106,12 @@ impl Session {
         InUse(Arc::clone(self))
     }
 
-    /// Gives back memory that an idle session does not need.
-    pub(super) fn shrink(&self) {
-        if !self.shrunk.swap(true, Ordering::Relaxed) {
-            engine::shrink(self, &self.waker);
-            self.lanes.shrink();
-        }
-    }
-
-    /// Whether there may be something to give back.
-    fn is_large(&self) -> bool {
-        !self.shrunk.load(Ordering::Relaxed)
-    }
-
     fn touch(&self) {
         self.last_used.store(self.now(), Ordering::Relaxed);
-        self.shrunk.store(false, Ordering::Relaxed);
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.common.epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// How long nobody has used it; none while somebody does.
@@ -132,6 +134,10 @@ impl Session {
 impl Listener for Session {
     fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    fn runtime(&self) -> &Handle {
+        &self.common.runtime
     }
 
     fn said(&self, said: Said) {

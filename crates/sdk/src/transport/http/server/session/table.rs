@@ -5,18 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::time::Instant;
-
 use super::super::HttpServerOptions;
 use super::super::conversation::Conversation;
-use super::super::engine::{self, Engine, Rouse};
+use super::super::engine::{self, Engine};
 use super::super::lanes::Lanes;
-use super::super::store::{EventLimits, EventStore, MemoryEventStore};
-use super::{Session, SessionId};
-
-/// How long nobody uses a session that is made small.
-const SETTLED: Duration = Duration::from_secs(2);
+use super::super::release::{WORTH, release};
+use super::super::store::{EventLimits, MemoryEventStore};
+use super::{Common, Session, SessionId};
 
 /// Why there is no new session.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,12 +25,10 @@ pub(in super::super) enum NoSession {
 /// All sessions.
 pub(in super::super) struct Sessions {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
-    epoch: Instant,
+    common: Arc<Common>,
     max: usize,
     idle: Duration,
     half_open: Duration,
-    replay_bytes: usize,
-    store: Arc<dyn EventStore>,
     /// Whether every answer can be resumed.
     resumable: bool,
 }
@@ -50,12 +43,10 @@ impl Sessions {
         });
         Self {
             open: Mutex::default(),
-            epoch: Instant::now(),
+            common: Common::new(store, options.replay_bytes),
             max: options.max_sessions,
             idle: options.session_idle,
             half_open: options.session_half_open,
-            replay_bytes: options.replay_bytes,
-            store,
             resumable,
         }
     }
@@ -76,23 +67,21 @@ impl Sessions {
     /// Keeps a conversation that has been initialized.
     pub(in super::super) fn open(
         &self,
-        mut conversation: Box<Conversation>,
+        conversation: Box<Conversation>,
     ) -> Result<Arc<Session>, NoSession> {
         let id = SessionId(mint()?);
-        let lanes = Lanes::new(mint()?, Arc::clone(&self.store), self.replay_bytes);
+        let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
         let batching = conversation.session().is_some_and(|revision| revision.rules().batching);
-        conversation.shrink();
         let session = Arc::new_cyclic(|me| Session {
             id,
-            epoch: self.epoch,
+            common: Arc::clone(&self.common),
             batching,
             ready: AtomicBool::new(false),
             in_use: AtomicU32::new(0),
             last_used: AtomicU64::new(0),
-            shrunk: AtomicBool::new(false),
             lanes,
             engine: Engine::new(conversation),
-            waker: Rouse::waker(me.clone(), Handle::current()),
+            waker: engine::waker(me.clone()),
         });
         session.touch();
         let mut open = self.lock();
@@ -123,18 +112,15 @@ impl Sessions {
         ended.iter().for_each(|session| session.end());
     }
 
-    /// Ends the sessions that nobody has used for too long, and makes those small
-    /// that nobody has used for a while.
+    /// Ends the sessions that nobody has used for too long.
     pub(in super::super) fn sweep(&self) {
-        let (mut ended, mut idle) = (Vec::new(), Vec::new());
+        let mut ended = Vec::new();
         {
             let mut open = self.lock();
             open.retain(|_, session| {
                 let expired = session.expired(self.idle, self.half_open);
                 if expired {
                     ended.push(Arc::clone(session));
-                } else if session.is_large() && session.idle().is_some_and(|idle| idle >= SETTLED) {
-                    idle.push(Arc::clone(session));
                 }
                 !expired
             });
@@ -145,7 +131,10 @@ impl Sessions {
         }
         // Handlers may do something when they are dropped, so without the lock.
         ended.iter().for_each(|session| session.end());
-        idle.iter().for_each(|session| session.shrink());
+        if ended.len() >= WORTH {
+            drop(ended);
+            self.common.runtime.spawn_blocking(release);
+        }
     }
 
     /// How often [`sweep`](Self::sweep) is to be called.

@@ -193,7 +193,7 @@ async fn many_at_once_hand_in_frames_and_each_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn a_session_that_has_been_made_small_works_on() {
+async fn an_idle_session_takes_up_work_again() {
     let server = Server::builder("s", "1").build();
     let sessions = Sessions::new(&HttpServerOptions::default());
     let session = sessions.open(initialized(&server)).unwrap();
@@ -202,6 +202,5 @@ async fn a_session_that_has_been_made_small_works_on() {
         let ping = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
         assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
         assert!(reader.next().await.unwrap().1.is_last());
-        session.shrink();
     }
 }
