@@ -21,6 +21,7 @@ mod process;
 mod served;
 mod setup;
 mod size;
+mod soak;
 mod spec;
 mod tidy;
 
@@ -40,6 +41,8 @@ usage: cargo xtask <task>
   bench [stdio|instructions|http|call]
                                   our echo server beside rmcp and the bare limit, and one call
                                   from the command line beside the Python client's
+  soak [name…] [--minutes N]      very many sessions, streams and parked calls, and the fuzz targets
+                                  (sessions, streams, parked, fuzz, or a target's name)
   setup                           install what the checks need (as root on Debian)
 ";
 
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         "spec" => spec::run(&arguments),
         "bench" => bench::run(&arguments),
         "setup" => setup::run(&arguments),
+        "soak" => soak::run(&arguments),
         "size" => size::run(&arguments),
         _ => Err(format!("no task named {task:?}\n\n{USAGE}")),
     };

@@ -25,7 +25,14 @@ const RULES: [Rule; 3] = [
         ],
         in_literals: true,
         // The testkit, the chores and the benchmarks speak fixed revisions on purpose.
-        allowed: &["crates/proto/src/revision", "crates/testkit/", "xtask/", "bench/", "fuzz/"],
+        allowed: &[
+            "crates/proto/src/revision",
+            "crates/testkit/",
+            "crates/soak/",
+            "xtask/",
+            "bench/",
+            "fuzz/",
+        ],
         why: "code asks a rule by its name, never for a revision",
     },
     Rule {
@@ -34,6 +41,7 @@ const RULES: [Rule; 3] = [
         allowed: &[
             "crates/cli/",
             "crates/testkit/",
+            "crates/soak/",
             "xtask/",
             "bench/",
             "fuzz/",

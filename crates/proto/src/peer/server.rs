@@ -62,6 +62,8 @@ pub struct ServerPeer {
     asks: ask::Asks,
     watches: listen::Watches,
     slots: Vec<Slot>,
+    /// The turn that new slots begin with: no key was ever given out twice.
+    first_turn: u32,
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
     batches: Batches,
@@ -78,6 +80,7 @@ impl ServerPeer {
             asks: ask::Asks::default(),
             watches: listen::Watches::default(),
             slots: Vec::new(),
+            first_turn: 0,
             free: Vec::new(),
             ids: BTreeMap::new(),
             batches: Batches::default(),
@@ -88,6 +91,22 @@ impl ServerPeer {
     /// The revision of the session, once there is one.
     pub fn session(&self) -> Option<Revision> {
         self.session.as_ref().map(|s| s.revision)
+    }
+
+    /// Gives back the memory that only work needs, when there is none: for peers
+    /// that may be idle for long.
+    pub fn shrink(&mut self) {
+        if self.out.is_empty() {
+            self.out = VecDeque::new();
+        }
+        self.watches.shrink();
+        if self.ids.is_empty() {
+            let turns = self.slots.iter().map(|slot| slot.turn);
+            self.first_turn = turns.max().unwrap_or(self.first_turn);
+            self.slots = Vec::new();
+            self.free = Vec::new();
+            self.ids = BTreeMap::new();
+        }
     }
 
     /// Requests that wait for the application.
@@ -292,7 +311,7 @@ impl ServerPeer {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
-                self.slots.push(Slot { turn: 0, active: None });
+                self.slots.push(Slot { turn: self.first_turn, active: None });
                 self.slots.len() as u32 - 1
             }
         };

@@ -16,7 +16,8 @@ pub(super) struct Direct {
     outbox: Arc<dyn Outbox>,
     /// Whether it hears of changes.
     joined: bool,
-    held: Arc<Held>,
+    /// None while there is nothing to hold: of most conversations there is not.
+    held: Option<Arc<Held>>,
 }
 
 /// The subscriptions of a conversation at a source.
@@ -39,7 +40,7 @@ struct Subscription {
 
 impl Direct {
     pub(super) fn new(server: Server, outbox: Arc<dyn Outbox>) -> Self {
-        Self { server, outbox, joined: false, held: Arc::default() }
+        Self { server, outbox, joined: false, held: None }
     }
 
     /// From now on what changes is told here.
@@ -67,7 +68,7 @@ impl Direct {
         let Some(source) = self.server.inner.source.clone().filter(|_| !others.is_empty()) else {
             return Dispatch::Ready(Outcome::Listening(filter));
         };
-        let (held, key) = (self.held.clone(), call.key);
+        let (held, key) = (self.held.get_or_insert_default().clone(), call.key);
         held.all().of_listens.insert(key, Vec::new());
         let agreeing = async move {
             let mut subscriptions = Vec::new();
@@ -99,7 +100,7 @@ impl Direct {
         let Some(source) = self.server.inner.source.clone() else {
             return Dispatch::Ready(Outcome::Error(dispatch::recoded(not_found(&uri), code)));
         };
-        let held = self.held.clone();
+        let held = self.held.get_or_insert_default().clone();
         let subscribing = async move {
             match Subscription::begin(&source, uri).await {
                 Ok(subscription) => {
@@ -117,7 +118,7 @@ impl Direct {
     /// Ends a subscription; one that there is not is ended already.
     fn unsubscribe(&mut self, call: &Call) -> Dispatch {
         let uri = call.message.text(Field::Uri).unwrap_or_default();
-        let ended = self.held.all().of_session.remove(&*uri);
+        let ended = self.held.as_ref().and_then(|held| held.all().of_session.remove(&*uri));
         drop(ended);
         Dispatch::Ready(dispatch::complete(b"{}".to_vec()))
     }
@@ -139,7 +140,7 @@ impl Connection for Direct {
     }
 
     fn cancelled(&mut self, key: CallKey) {
-        let ended = self.held.all().of_listens.remove(&key);
+        let ended = self.held.as_ref().and_then(|held| held.all().of_listens.remove(&key));
         drop(ended);
     }
 }

@@ -16,6 +16,11 @@ mod client;
 mod server;
 
 pub use client::{Form, HttpOptions, HttpTransport, HttpTransportError, Retry};
-pub use server::{HttpServer, HttpServerOptions};
+pub use server::{
+    EventLimits, EventStore, HttpServer, HttpServerOptions, MemoryEventStore, ReplayError,
+    StoredEvent, StreamKey,
+};
+#[cfg(feature = "event-store-sqlite")]
+pub use server::{SqliteEventStore, SqliteStoreError};
 
 pub use carrick_proto::http::{AccessRules, Hosts};

@@ -16,14 +16,14 @@ fn initialize(version: &str) -> String {
     )
 }
 
-fn call(id: u32, tool: &str, arguments: &str) -> String {
+pub(crate) fn call(id: u32, tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments},"_meta":{{"progressToken":{id}}}}}}}"#
     )
 }
 
 /// Opens a session and returns the header that names it.
-async fn open(address: SocketAddr) -> String {
+pub(crate) async fn open(address: SocketAddr) -> String {
     open_in(address, LEGACY).await
 }
 

@@ -17,4 +17,5 @@ mod scripted;
 mod session;
 mod shutdown;
 mod slow;
+mod stores;
 mod text;

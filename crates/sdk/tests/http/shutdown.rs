@@ -1,12 +1,14 @@
 //! Ending in good order.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use carrick::transport::http::{HttpServer, HttpServerOptions};
-use carrick::{Server, State, tool, tools};
-use tokio::sync::{Notify, oneshot};
+use carrick::{Context, Server, State, tool, tools};
+use tokio::sync::{Notify, oneshot, watch};
 
+use crate::legacy::{call, open};
 use crate::raw::*;
 
 #[derive(Default)]
@@ -62,6 +64,81 @@ async fn d130_calls_finish_and_streams_end() {
     serving.await.unwrap().unwrap();
     assert!(caller.is_closed().await);
     assert!(tokio::net::TcpStream::connect(address).await.is_err());
+}
+
+#[derive(Default)]
+struct Crowd {
+    started: AtomicUsize,
+    open: watch::Sender<bool>,
+}
+
+/// Says that it has begun, waits for the test, and says its number.
+#[tool]
+async fn numbered(number: usize, crowd: State<Arc<Crowd>>, context: Context) -> String {
+    context.progress(1.0, None, None);
+    crowd.started.fetch_add(1, Ordering::SeqCst);
+    // The sender lives as long as the server.
+    drop(crowd.open.subscribe().wait_for(|open| *open).await);
+    context.progress(2.0, None, None);
+    format!("finished {number}!")
+}
+
+#[tokio::test]
+async fn d130_a_drain_loses_nothing_of_many_streams() {
+    const COUNT: usize = 60;
+    let crowd = Arc::new(Crowd::default());
+    let built = Server::builder("g", "1").state(Arc::clone(&crowd)).tools(tools![numbered]);
+    let mut options = HttpServerOptions::default();
+    options.grace = Duration::from_secs(3600);
+    let server = HttpServer::bind(built.build(), ([127, 0, 0, 1], 0).into(), options);
+    let server = server.await.unwrap();
+    let address = server.local_addr();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(server.serve(async {
+        drop(stopped.await);
+    }));
+
+    let session = open(address).await;
+    let mut wires = Vec::new();
+    for number in 0..COUNT {
+        let arguments = format!(r#"{{"number":{number}}}"#);
+        let post = if number % 2 == 0 {
+            let id = u32::try_from(number).unwrap() + 1;
+            request("POST", address, &[&session], &call(id, "numbered", &arguments))
+        } else {
+            modern_call(address, "numbered", &arguments, &[])
+        };
+        let mut wire = Wire::open(address).await;
+        wire.write(post).await;
+        wires.push(wire);
+    }
+    // In a session the progress was asked for, and says that the call is running.
+    for wire in wires.iter_mut().step_by(2) {
+        wire.head().await;
+        while !wire.event().await.unwrap().data.contains("notifications/progress") {}
+    }
+    while crowd.started.load(Ordering::SeqCst) < COUNT {
+        tokio::task::yield_now().await;
+    }
+    stop.send(()).unwrap();
+    // Once no connection is taken any more the shutdown has begun.
+    while tokio::net::TcpStream::connect(address).await.is_ok() {}
+    crowd.open.send_replace(true);
+    for (number, mut wire) in wires.into_iter().enumerate() {
+        let expected = format!("finished {number}!");
+        if number % 2 == 0 {
+            let mut texts = Vec::new();
+            while let Some(event) = wire.event().await {
+                texts.push(event.data);
+            }
+            assert_eq!(texts.len(), 2, "{texts:?}");
+            assert!(texts[1].contains(&expected), "{texts:?}");
+        } else {
+            let answer = wire.answer().await;
+            assert!(answer.body.contains(&expected), "{answer:?}");
+        }
+    }
+    serving.await.unwrap().unwrap();
 }
 
 #[tokio::test]

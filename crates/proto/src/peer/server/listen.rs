@@ -7,6 +7,7 @@ use crate::method::Method;
 use crate::peer::{Changed, Changes, Lane};
 use crate::rpc::{self, Field, Id, Message};
 use crate::types::{RpcError, SubscriptionFilter};
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -33,7 +34,13 @@ impl Default for SubscriptionLimits {
 /// What the client of this connection is told about.
 #[derive(Default)]
 pub(super) struct Watches {
-    pub(super) limits: SubscriptionLimits,
+    limits: SubscriptionLimits,
+    /// None while that is nothing, as for most.
+    all: Option<Box<All>>,
+}
+
+#[derive(Default)]
+struct All {
     /// What all of it costs.
     used: Cost,
     /// What running calls ask for.
@@ -85,7 +92,7 @@ impl ServerPeer {
     pub fn tell(&mut self, changes: Changes) {
         let keys: Vec<CallKey> = self.watches.listens().collect();
         for key in keys {
-            match self.watches.of_calls.get_mut(&key) {
+            match self.watches.of_call_mut(key) {
                 Some(Watch::Listen(Listen { waiting: Some(waiting), .. })) => {
                     waiting.add_all(changes.clone());
                 }
@@ -94,7 +101,7 @@ impl ServerPeer {
         }
         match self.session {
             Some(Session { ready: true, .. }) => self.tell_session(&changes),
-            Some(_) => self.watches.held.add_all(changes),
+            Some(_) => self.watches.all_mut().held.add_all(changes),
             // Whoever has not said hello yet has seen no list.
             None => {}
         }
@@ -111,7 +118,7 @@ impl ServerPeer {
 
     /// Whether a listen is open or asked for.
     pub fn is_listened_to(&self) -> bool {
-        self.watches.used.listens > 0
+        self.watches.all.as_ref().is_some_and(|all| all.used.listens > 0)
     }
 
     /// Reads what a request asks to be told about, unless that is too much.
@@ -145,7 +152,7 @@ impl ServerPeer {
         let Some(call) = self.active(key) else { return };
         let (id, lane, revision) = (call.id.clone(), call.place.lane, call.revision);
         let declared = &self.identity.changes;
-        let Some(Watch::Listen(listen)) = self.watches.of_calls.get_mut(&key) else {
+        let Some(Watch::Listen(listen)) = self.watches.of_call_mut(key) else {
             let error = RpcError::internal("an answer that only subscriptions/listen has");
             return self.respond(key, super::Outcome::Error(error));
         };
@@ -167,15 +174,14 @@ impl ServerPeer {
 
     /// A session has become ready: what happened meanwhile is told now.
     pub(super) fn tell_held(&mut self) {
-        let held = core::mem::take(&mut self.watches.held);
+        let held = self.watches.all.as_mut().map(|all| core::mem::take(&mut all.held));
+        let held = held.unwrap_or_default();
         self.tell_session(&held);
     }
 
     /// Answers a listen that ends on the server's own account.
     pub(super) fn end_listen(&mut self, key: CallKey) {
-        if let Some(Watch::Listen(Listen { waiting: Some(_), .. })) =
-            self.watches.of_calls.get(&key)
-        {
+        if let Some(Watch::Listen(Listen { waiting: Some(_), .. })) = self.watches.of_call(key) {
             // The acknowledgement is first, whatever comes.
             self.listening(key, SubscriptionFilter::default());
         }
@@ -191,7 +197,7 @@ impl ServerPeer {
     }
 
     fn tell_listen(&mut self, key: CallKey, changes: &Changes) {
-        let Some(Watch::Listen(listen)) = self.watches.of_calls.get(&key) else { return };
+        let Some(Watch::Listen(listen)) = self.watches.of_call(key) else { return };
         let wanted = |method: &Method| match method {
             Method::ToolsListChanged => listen.filter.tools_list_changed,
             Method::PromptsListChanged => listen.filter.prompts_list_changed,
@@ -224,7 +230,9 @@ impl ServerPeer {
         for method in changes.lists().filter(offered) {
             self.notify_as(Lane::Connection, revision, method, Vec::new(), Sent::Change);
         }
-        for uri in changes.updated.of(&self.watches.subscribed) {
+        let none = BTreeSet::new();
+        let subscribed = self.watches.all.as_ref().map_or(&none, |all| &all.subscribed);
+        for uri in changes.updated.of(subscribed) {
             let mut params = br#"{"uri":""#.to_vec();
             rpc::push_escaped(&mut params, &uri);
             params.extend_from_slice(b"\"}");
@@ -237,39 +245,66 @@ impl ServerPeer {
 impl Watches {
     /// Keeps what a call asks for while the call runs.
     pub(super) fn begin(&mut self, key: CallKey, watch: Watch) {
-        self.of_calls.insert(key, watch);
+        self.all_mut().of_calls.insert(key, watch);
+    }
+
+    fn all_mut(&mut self) -> &mut All {
+        self.all.get_or_insert_default()
+    }
+
+    fn of_call(&self, key: CallKey) -> Option<&Watch> {
+        self.all.as_ref()?.of_calls.get(&key)
+    }
+
+    fn of_call_mut(&mut self, key: CallKey) -> Option<&mut Watch> {
+        self.all.as_mut()?.of_calls.get_mut(&key)
+    }
+
+    /// Gives back memory that nothing is in.
+    pub(super) fn shrink(&mut self) {
+        let is_empty =
+            |all: &All| all.of_calls.is_empty() && all.subscribed.is_empty() && all.held.is_empty();
+        if self.all.as_deref().is_some_and(is_empty) {
+            self.all = None;
+        }
     }
 
     /// A call has ended: what it asked for takes effect if it was `granted`.
     pub(super) fn settle(&mut self, key: CallKey, granted: bool) {
-        let Some(watch) = self.of_calls.remove(&key) else { return };
+        let Some(all) = &mut self.all else { return };
+        let Some(watch) = all.of_calls.remove(&key) else { return };
         let done = match watch {
-            Watch::Subscribe(uri) if granted && !self.subscribed.contains(&uri) => {
-                self.subscribed.insert(uri);
+            Watch::Subscribe(uri) if granted && !all.subscribed.contains(&uri) => {
+                all.subscribed.insert(uri);
                 return;
             }
-            Watch::Unsubscribe(uri) if granted && self.subscribed.remove(&uri) => {
+            Watch::Unsubscribe(uri) if granted && all.subscribed.remove(&uri) => {
                 Cost { listens: 0, resources: 1, bytes: uri.len() }
             }
             watch => watch.cost(),
         };
-        self.used.listens -= done.listens;
-        self.used.resources -= done.resources;
-        self.used.bytes -= done.bytes;
+        all.used.listens -= done.listens;
+        all.used.resources -= done.resources;
+        all.used.bytes -= done.bytes;
     }
 
     fn listens(&self) -> impl Iterator<Item = CallKey> {
-        let listens = self.of_calls.iter().filter(|(_, watch)| matches!(watch, Watch::Listen(_)));
+        let listens = self
+            .all
+            .iter()
+            .flat_map(|all| &all.of_calls)
+            .filter(|(_, watch)| matches!(watch, Watch::Listen(_)));
         listens.map(|(key, _)| *key)
     }
 
     fn reserve(&mut self, cost: Cost) -> Result<(), RpcError> {
-        let used = Cost {
-            listens: self.used.listens + cost.listens,
-            resources: self.used.resources + cost.resources,
-            bytes: self.used.bytes + cost.bytes,
-        };
         let limits = self.limits;
+        let all = self.all_mut();
+        let used = Cost {
+            listens: all.used.listens + cost.listens,
+            resources: all.used.resources + cost.resources,
+            bytes: all.used.bytes + cost.bytes,
+        };
         let over = [
             (used.listens, limits.listens, "open subscriptions/listen requests"),
             (used.resources, limits.resources, "resources in subscriptions"),
@@ -281,7 +316,7 @@ impl Watches {
             let text = format!("one connection may have at most {most} {what}");
             return Err(RpcError::invalid_params(text));
         }
-        self.used = used;
+        all.used = used;
         Ok(())
     }
 }

@@ -419,3 +419,25 @@ fn d072_slots_are_used_again_and_not_piled_up() {
     assert_eq!(server.sent.len(), 10_000);
     assert_eq!((server.peer.in_flight(), server.peer.slots()), (0, 1));
 }
+
+#[test]
+fn a_peer_that_gives_back_its_memory_never_gives_a_key_out_twice() {
+    let mut server = Server::in_session();
+    let mut keys = Vec::new();
+    for id in 0..6 {
+        server.say(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {} }));
+        let key = server.calls.pop().unwrap().key;
+        assert!(!keys.contains(&key), "{keys:?}");
+        keys.push(key);
+        // A call that runs keeps its place.
+        server.peer.shrink();
+        assert_eq!(server.peer.in_flight(), 1);
+        server.respond(key, json!({}));
+        if id % 2 == 0 {
+            server.peer.shrink();
+            assert_eq!(server.peer.slots(), 0);
+        }
+        keys.iter().for_each(|old| server.respond(*old, json!({})));
+    }
+    assert_eq!(server.sent.len(), 6);
+}

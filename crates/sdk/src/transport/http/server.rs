@@ -5,15 +5,19 @@ mod accept;
 mod body;
 mod conversation;
 mod endpoint;
+mod engine;
 mod header;
 mod lanes;
 mod listeners;
 mod mailbox;
 mod old;
 mod post;
+mod reader;
 mod refusal;
+mod release;
 mod session;
 mod signals;
+mod store;
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,6 +32,10 @@ use carrick_proto::rpc::Limits;
 use crate::server::Service;
 
 use endpoint::Endpoint;
+
+pub use store::{EventLimits, EventStore, MemoryEventStore, ReplayError, StoredEvent, StreamKey};
+#[cfg(feature = "event-store-sqlite")]
+pub use store::{SqliteEventStore, SqliteStoreError};
 
 /// How an [`HttpServer`] behaves: take [`HttpServerOptions::default`] and set
 /// what should differ.
@@ -64,17 +72,26 @@ pub struct HttpServerOptions {
     pub max_connections: usize,
     /// Most calls that run at a time in one session. Default: 256.
     pub max_calls: usize,
-    /// Most sessions at a time. Default: 1,024.
+    /// Most sessions at a time. Default: 16,384, which take less than 16 MiB while
+    /// they are idle.
     pub max_sessions: usize,
-    /// How long a session lives without traffic and without an open stream.
-    /// Default: 30 min.
+    /// How long a session lives without traffic and without an open stream. Its
+    /// memory is free after a quarter more, and at most 15 s more. Default: 30 min.
     pub session_idle: Duration,
     /// The same for a session whose client has not yet said that it is ready.
     /// Default: 1 min.
     pub session_half_open: Duration,
-    /// How much a session keeps of each stream, and of all ended ones, for
-    /// clients that resume, in bytes. Default: 1 MiB.
+    /// How much of a session's stream may wait to be read, in bytes, before what
+    /// its client can do without is left out; and without an
+    /// [`event_store`](Self::event_store) how much is kept of what was sent, with
+    /// four times as much for all streams of a session. Default: 1 MiB.
     pub replay_bytes: usize,
+    /// Keeps what the streams of sessions have said, for clients that resume.
+    /// With one, every answer in a session is an event stream from the start, so
+    /// that none can be lost on its way. Default: none: what is answered within
+    /// [`quiet`](Self::quiet) is plain JSON, and only longer answers are streams,
+    /// which are kept in memory.
+    pub event_store: Option<Arc<dyn EventStore>>,
     /// How long running calls may go on after the shutdown began. Default: 5 s.
     pub grace: Duration,
 }
@@ -94,10 +111,11 @@ impl Default for HttpServerOptions {
             keep_alive: Duration::from_secs(15),
             max_connections: 4096,
             max_calls: 256,
-            max_sessions: 1024,
+            max_sessions: 16 * 1024,
             session_idle: Duration::from_secs(30 * 60),
             session_half_open: Duration::from_secs(60),
             replay_bytes: 1 << 20,
+            event_store: None,
             grace: Duration::from_secs(5),
         }
     }

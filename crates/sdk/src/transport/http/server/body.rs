@@ -6,14 +6,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
 use super::conversation::{Conversation, Said};
-use super::mailbox::{Outgoing, Reader};
+use super::mailbox::Outgoing;
 use super::old::Stream;
+use super::reader::Reader;
 use super::session::InUse;
 
 /// Messages that wait are put into one frame up to this size.
@@ -84,8 +87,6 @@ impl std::fmt::Display for EventId {
 pub(super) enum Source {
     /// A lane of a session. Its events have ids, which name the lane.
     Lane {
-        /// The lane's number.
-        stream: u64,
         /// Its messages.
         reader: Reader,
         /// The session is in use while the stream is open.
@@ -124,13 +125,15 @@ pub(super) struct Events {
     start: Vec<u8>,
     keep_alive: Duration,
     idle: Pin<Box<Sleep>>,
+    /// The store of events is behind.
+    store: Option<BoxFuture<'static, ()>>,
     ended: bool,
 }
 
 impl Events {
     pub(super) fn new(source: Source, keep_alive: Duration) -> Self {
         let idle = Box::pin(tokio::time::sleep(keep_alive));
-        Self { source, start: Vec::new(), keep_alive, idle, ended: false }
+        Self { source, start: Vec::new(), keep_alive, idle, store: None, ended: false }
     }
 
     /// Starts with an event that has only an id, so that a client whose
@@ -141,6 +144,7 @@ impl Events {
 
     /// Starts with a message that was read already.
     pub(super) fn begin_with(&mut self, number: u64, message: &Outgoing) {
+        self.keep(number, message);
         self.write_at_start(number, &message.bytes);
         self.ended = message.is_last();
     }
@@ -153,7 +157,9 @@ impl Events {
 
     fn encode(&self, out: &mut Vec<u8>, number: u64, retry: Option<Duration>, data: &[u8]) {
         let id = match self.source {
-            Source::Lane { stream, .. } => Some(EventId { stream, number }.to_string()),
+            Source::Lane { ref reader, .. } => {
+                Some(EventId { stream: reader.stream(), number }.to_string())
+            }
             Source::Request(_) => None,
         };
         let name = (!data.is_empty()).then_some("message");
@@ -162,11 +168,28 @@ impl Events {
         debug_assert!(written.is_ok());
     }
 
+    /// Makes a message one that can be sent again.
+    fn keep(&mut self, number: u64, message: &Outgoing) {
+        if let Source::Lane { reader, .. } = &mut self.source {
+            self.store = reader.keep(number, message);
+        }
+    }
+
+    /// Whether the store of events takes more.
+    fn may_go_on(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.store.as_mut().is_some_and(|store| store.poll_unpin(cx).is_pending()) {
+            return false;
+        }
+        self.store = None;
+        true
+    }
+
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut out = std::mem::take(&mut self.start);
-        while !self.ended && out.len() < FRAME {
+        while !self.ended && out.len() < FRAME && self.may_go_on(cx) {
             match self.source.poll_next(cx) {
                 Poll::Ready(Some((number, message))) => {
+                    self.keep(number, &message);
                     self.encode(&mut out, number, None, &message.bytes);
                     self.ended = message.is_last();
                 }

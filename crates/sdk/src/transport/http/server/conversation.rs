@@ -41,7 +41,8 @@ pub(super) struct Conversation {
     signals: Arc<Signals>,
     asks: Asks,
     leaving: Leaving,
-    running: JoinSet<(CallKey, Outcome)>,
+    /// None while none has been needed: most handlers answer at once.
+    running: Option<JoinSet<(CallKey, Outcome)>>,
     /// The calls that are not answered yet.
     handles: BTreeMap<CallKey, (Lane, Work)>,
     max_calls: usize,
@@ -54,7 +55,7 @@ impl Conversation {
         let signals = Arc::new(Signals::default());
         let connection = service.connect(signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
-        let (running, handles) = (JoinSet::new(), BTreeMap::new());
+        let (running, handles) = (None, BTreeMap::new());
         let (asks, leaving) = (Asks::default(), Leaving::default());
         Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
     }
@@ -79,6 +80,17 @@ impl Conversation {
         self.asks.unreachable(&mut self.peer, ask, why);
     }
 
+    /// Gives back memory that only work needs, when there is none.
+    pub(super) fn shrink(&mut self) {
+        self.peer.shrink();
+        self.signals.shrink();
+        if self.handles.is_empty() {
+            self.handles = BTreeMap::new();
+            self.leaving = Leaving::new();
+            self.running = self.running.take().filter(|running| !running.is_empty());
+        }
+    }
+
     /// Whether no handler is at work.
     pub(super) fn is_idle(&self) -> bool {
         self.handles.is_empty()
@@ -98,7 +110,11 @@ impl Conversation {
             if self.drain(Some(cx.waker())) {
                 continue;
             }
-            match self.running.poll_join_next(cx) {
+            let joined = match &mut self.running {
+                Some(running) => running.poll_join_next(cx),
+                None => Poll::Ready(None),
+            };
+            match joined {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
                     self.drain(None);
@@ -175,7 +191,8 @@ impl Conversation {
                 self.peer.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {
-                let handle = self.running.spawn(async move { (key, caught(handler).await) });
+                let running = self.running.get_or_insert_default();
+                let handle = running.spawn(async move { (key, caught(handler).await) });
                 self.handles.insert(key, (lane, Work::Task(handle)));
             }
             Dispatch::Later(work) => {

@@ -20,6 +20,7 @@ use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{Session, Sessions};
+use super::store::ReplayError;
 
 /// What all connections share.
 pub(super) struct Endpoint {
@@ -78,7 +79,7 @@ impl Endpoint {
         }
         match head.method {
             Verb::POST => self.post(&head, body).await,
-            Verb::GET if self.options.sessions => self.listen(&head),
+            Verb::GET if self.options.sessions => self.listen(&head).await,
             Verb::DELETE if self.options.sessions => self.end_session(&head),
             _ => Ok(method_not_allowed(self.options.sessions)),
         }
@@ -105,29 +106,29 @@ impl Endpoint {
 
     /// Opens the stream of messages that answer no request, or resumes any
     /// stream of the session.
-    fn listen(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
+    async fn listen(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
         let session = self.session(&head.headers)?;
         if !accept(&head.headers).event_stream {
             let text = "a stream needs Accept: text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
-        let gone = |_| Refusal::bad("the events after this Last-Event-ID are not kept any more");
-        let (stream, mailbox, after) = match field(&head.headers, &header::LAST_EVENT_ID) {
-            Field::Absent => (0, session.lanes.connection(), None),
+        // From here on, so that the session outlives the wait for its store.
+        let in_use = session.in_use();
+        let (reader, resumes) = match field(&head.headers, &header::LAST_EVENT_ID) {
+            Field::Absent => (session.lanes.connection(), false),
             Field::One(id) => {
                 let id = std::str::from_utf8(id).ok().and_then(EventId::parse);
                 let id =
                     id.ok_or_else(|| Refusal::bad("Last-Event-ID is none of this server's"))?;
-                let mailbox = session.lanes.get(id.stream).ok_or(()).map_err(gone)?;
-                (id.stream, mailbox, Some(id.number))
+                let resumed = session.lanes.resume(id.stream, id.number).await;
+                (resumed.map_err(not_resumed)?, true)
             }
             Field::Repeated => return Err(Refusal::bad("there is more than one Last-Event-ID")),
         };
-        let reader = mailbox.read(after).map_err(|_| gone(()))?;
         let start = reader.position();
-        let source = Source::Lane { stream, reader, session: session.in_use() };
+        let source = Source::Lane { reader, session: in_use };
         let mut events = Events::new(source, self.options.keep_alive);
-        if after.is_none() {
+        if !resumes {
             events.prime(start);
         }
         Ok(event_stream(Answer::Events(events)))
@@ -151,6 +152,17 @@ impl Endpoint {
         self.sessions.find(id).ok_or_else(|| {
             Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)")
         })
+    }
+}
+
+fn not_resumed(error: ReplayError) -> Refusal {
+    match error {
+        ReplayError::Gone => Refusal::bad(error.to_string()),
+        ReplayError::Failed(why) => {
+            tracing::error!(error = %why, "the event store cannot be read");
+            let text = "the events after this Last-Event-ID cannot be read";
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text)
+        }
     }
 }
 

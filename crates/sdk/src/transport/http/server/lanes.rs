@@ -7,55 +7,77 @@ use std::time::Duration;
 use carrick_proto::peer::{Lane, Sent};
 
 use super::mailbox::{Mailbox, Outgoing};
+use super::reader::Reader;
+use super::session::Common;
+use super::store::{ReplayError, StreamKey};
 
 /// Ended streams that are kept for clients that resume.
 const MAX_ENDED: usize = 64;
 
-/// The connection's own stream (number 0) and one for each request.
-#[derive(Debug)]
+/// The connection's own stream (number 0) and one for each request. They are made
+/// when they are first needed: most sessions are idle at most times.
 pub(super) struct Lanes {
-    connection: Arc<Mailbox>,
-    requests: Mutex<Requests>,
-    max_bytes: usize,
+    session: u128,
+    common: Arc<Common>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Requests {
+struct State {
     last: u64,
-    open: BTreeMap<u64, Arc<Mailbox>>,
+    connection: Option<Arc<Mailbox>>,
+    requests: BTreeMap<u64, Arc<Mailbox>>,
+    /// Streams that are opened now end at once.
+    ended: bool,
 }
 
 impl Lanes {
-    /// Keeps up to `max_bytes` of each stream, and of all ended ones.
-    pub(super) fn new(max_bytes: usize) -> Self {
-        let requests = Mutex::default();
-        Self { connection: Mailbox::new(max_bytes), requests, max_bytes }
+    /// The streams of the session with this key in the store.
+    pub(super) fn new(session: u128, common: Arc<Common>) -> Self {
+        Self { session, common, state: Mutex::default() }
     }
 
-    pub(super) fn connection(&self) -> Arc<Mailbox> {
-        Arc::clone(&self.connection)
+    /// Reads the messages that answer no request, from where it was read last.
+    pub(super) fn connection(&self) -> Reader {
+        let mailbox = self.lock().connection(self.common.replay_bytes);
+        self.reader(0, &mailbox)
     }
 
-    pub(super) fn get(&self, number: u64) -> Option<Arc<Mailbox>> {
-        match number {
-            0 => Some(self.connection()),
-            _ => self.lock().open.get(&number).cloned(),
-        }
+    /// Reads a stream after the event with this number.
+    ///
+    /// # Errors
+    ///
+    /// When not all of it is kept.
+    pub(super) async fn resume(&self, stream: u64, after: u64) -> Result<Reader, ReplayError> {
+        let mailbox = match stream {
+            0 => Some(self.lock().connection(self.common.replay_bytes)),
+            _ => self.lock().requests.get(&stream).cloned(),
+        };
+        let mailbox = mailbox.ok_or(ReplayError::Gone)?;
+        Reader::resume(&mailbox, self.key(stream), Arc::clone(&self.common.store), after).await
     }
 
     /// Opens a stream for the answer to a request.
-    pub(super) fn open(&self) -> (u64, Arc<Mailbox>) {
-        let mailbox = Mailbox::new(self.max_bytes);
-        let mut requests = self.lock();
-        requests.last += 1;
-        let number = requests.last;
-        requests.open.insert(number, Arc::clone(&mailbox));
-        (number, mailbox)
+    pub(super) fn open(&self) -> Reader {
+        let mailbox = Mailbox::new(self.common.replay_bytes);
+        let number = {
+            let mut state = self.lock();
+            state.last += 1;
+            let number = state.last;
+            state.requests.insert(number, Arc::clone(&mailbox));
+            number
+        };
+        self.reader(number, &mailbox)
     }
 
-    /// Forgets a stream that nobody can resume.
-    pub(super) fn forget(&self, number: u64) {
-        self.lock().open.remove(&number);
+    /// Forgets a stream that was never sent as one.
+    pub(super) fn discard(&self, number: u64) {
+        let mut state = self.lock();
+        state.requests.remove(&number);
+        if state.requests.is_empty() {
+            // An empty one may still hold memory.
+            state.requests = BTreeMap::new();
+        }
     }
 
     /// Puts a message where it belongs. Only notifications may be lost.
@@ -77,7 +99,8 @@ impl Lanes {
     /// client comes back to the stream of a request of its own; whether it ever
     /// opens the connection's is its affair.
     pub(super) fn may_ask(&self, lane: Lane) -> bool {
-        lane != Lane::Connection || self.connection.is_read()
+        lane != Lane::Connection
+            || self.lock().connection.as_ref().is_some_and(|mailbox| mailbox.is_read())
     }
 
     /// Ends a stream without a response.
@@ -95,91 +118,210 @@ impl Lanes {
         }
     }
 
+    /// Ends the stream that no call will end.
+    pub(super) fn end_connection(&self) {
+        self.lock().connection(self.common.replay_bytes).end();
+    }
+
     /// Ends every stream.
     pub(super) fn end_all(&self) {
-        self.connection.end();
-        for mailbox in self.lock().open.values() {
+        let mut state = self.lock();
+        state.ended = true;
+        for mailbox in state.connection.iter().chain(state.requests.values()) {
             mailbox.end();
         }
     }
 
+    fn reader(&self, stream: u64, mailbox: &Arc<Mailbox>) -> Reader {
+        Reader::new(mailbox, self.key(stream), Arc::clone(&self.common.store))
+    }
+
+    fn key(&self, stream: u64) -> StreamKey {
+        StreamKey { session: self.session, stream }
+    }
+
     fn of(&self, lane: Lane) -> Option<Arc<Mailbox>> {
         match lane {
-            Lane::Connection => Some(self.connection()),
-            Lane::Exchange(number) => self.get(number),
+            Lane::Connection => Some(self.lock().connection(self.common.replay_bytes)),
+            Lane::Exchange(number) => self.lock().requests.get(&number).cloned(),
         }
     }
 
     /// Forgets the oldest ended streams until the rest fits.
     fn trim(&self) {
-        let mut requests = self.lock();
+        let mut state = self.lock();
         let mut bytes = 0;
         let mut count = 0;
         let mut excess = Vec::new();
-        for (number, mailbox) in requests.open.iter().rev().filter(|(_, m)| m.is_ended()) {
+        for (number, mailbox) in state.requests.iter().rev().filter(|(_, m)| m.is_ended()) {
             bytes += mailbox.len();
             count += 1;
             // The newest one stays, whatever its size: its client may be about
             // to read it.
-            if count > 1 && (bytes > self.max_bytes || count > MAX_ENDED) {
+            if count > 1 && (bytes > self.common.replay_bytes || count > MAX_ENDED) {
                 excess.push(*number);
             }
         }
+        for number in &excess {
+            state.requests.remove(number);
+        }
+        drop(state);
         for number in excess {
-            requests.open.remove(&number);
+            self.common.store.forget(self.key(number));
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nobody adds to the streams any more: readers keep their session, and with it
+/// this.
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.common.store.forget_session(self.session);
+    }
+}
+
+impl State {
+    fn connection(&mut self, max_bytes: usize) -> Arc<Mailbox> {
+        let ended = self.ended;
+        let mailbox = self.connection.get_or_insert_with(|| Mailbox::new(max_bytes));
+        if ended {
+            mailbox.end();
+        }
+        Arc::clone(mailbox)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
+    use futures_util::FutureExt;
 
+    use super::super::store::{EventLimits, EventStore, MemoryEventStore};
     use super::*;
 
     fn answer(size: usize) -> Outgoing {
         Outgoing { bytes: vec![b'x'; size].into(), sent: Sent::Response, error: None }
     }
 
-    #[test]
-    fn messages_reach_their_own_stream_only() {
-        let lanes = Lanes::new(100);
-        let (one, _) = lanes.open();
-        let (two, _) = lanes.open();
-        assert_eq!((one, two), (1, 2));
-        lanes.deliver(Lane::Exchange(two), answer(5));
-        assert_eq!(lanes.get(one).unwrap().len(), 0);
-        assert_eq!(lanes.get(two).unwrap().len(), 5);
-        let note =
-            Outgoing { bytes: Bytes::from_static(b"n"), sent: Sent::Notification, error: None };
-        lanes.deliver(Lane::Connection, note);
-        assert_eq!(lanes.get(0).unwrap().len(), 1);
-        lanes.deliver(Lane::Exchange(99), answer(1));
-        assert!(lanes.get(99).is_none());
+    fn lanes(max_bytes: usize) -> Lanes {
+        let store = Arc::new(MemoryEventStore::new(EventLimits::default()));
+        Lanes::new(1, Common::new(store, max_bytes))
     }
 
-    #[test]
-    fn d047_ended_streams_are_kept_within_the_bound() {
-        let lanes = Lanes::new(100);
-        let (running, _) = lanes.open();
-        for _ in 0..3 {
-            let (number, _) = lanes.open();
+    fn note(text: &'static str) -> Outgoing {
+        let bytes = Bytes::from_static(text.as_bytes());
+        Outgoing { bytes, sent: Sent::Notification, error: None }
+    }
+
+    fn len(lanes: &Lanes, number: u64) -> Option<usize> {
+        lanes.lock().requests.get(&number).map(|mailbox| mailbox.len())
+    }
+
+    /// Reads all that there is, and sends it as events.
+    fn send(reader: &mut Reader) -> Vec<(u64, String)> {
+        let mut sent = Vec::new();
+        while let Some(Some((number, message))) = reader.next().now_or_never() {
+            assert!(reader.keep(number, &message).is_none());
+            sent.push((number, String::from_utf8(message.bytes.to_vec()).unwrap()));
+        }
+        sent
+    }
+
+    #[tokio::test]
+    async fn messages_reach_their_own_stream_only() {
+        let lanes = lanes(100);
+        let (one, mut two) = (lanes.open(), lanes.open());
+        assert_eq!((one.stream(), two.stream()), (1, 2));
+        lanes.deliver(Lane::Exchange(2), answer(5));
+        lanes.deliver(Lane::Connection, note("n"));
+        lanes.deliver(Lane::Exchange(99), answer(1));
+        assert_eq!((len(&lanes, 1), len(&lanes, 2), len(&lanes, 99)), (Some(0), Some(5), None));
+        assert_eq!(send(&mut two), [(1, "xxxxx".into())]);
+        assert_eq!(send(&mut lanes.connection()), [(1, "n".into())]);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_made_before_it_is_needed() {
+        let lanes = lanes(100);
+        lanes.end_all();
+        assert!(lanes.lock().connection.is_none());
+        assert!(lanes.connection().next().now_or_never().unwrap().is_none(), "it has ended");
+    }
+
+    #[tokio::test]
+    async fn d047_what_was_sent_can_be_read_again_by_number() {
+        let lanes = lanes(100);
+        let mut reader = lanes.open();
+        lanes.deliver(Lane::Exchange(1), note("a"));
+        lanes.deliver(Lane::Exchange(1), note("b"));
+        assert_eq!(send(&mut reader), [(1, "a".into()), (2, "b".into())]);
+        lanes.deliver(Lane::Exchange(1), note("c"));
+        let mut again = lanes.resume(1, 1).await.unwrap();
+        assert_eq!(again.position(), 1);
+        assert_eq!(send(&mut again), [(2, "b".into()), (3, "c".into())]);
+        assert!(reader.next().now_or_never().unwrap().is_none(), "it was taken over");
+        lanes.deliver(Lane::Exchange(1), answer(1));
+        let mut from_start = lanes.resume(1, 0).await.unwrap();
+        let texts: Vec<_> = send(&mut from_start).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["a", "b", "c", "x"]);
+        assert!(from_start.next().now_or_never().unwrap().is_none());
+        let mut end = lanes.resume(1, 4).await.unwrap();
+        assert!(end.next().now_or_never().unwrap().is_none());
+        for (stream, after) in [(1, 5), (1, u64::MAX), (2, 0), (0, 1)] {
+            assert!(matches!(lanes.resume(stream, after).await, Err(ReplayError::Gone)));
+        }
+    }
+
+    #[tokio::test]
+    async fn d047_a_wrong_number_leaves_the_present_reader_alone() {
+        let lanes = lanes(100);
+        let mut reader = lanes.open();
+        assert!(lanes.resume(1, 7).await.is_err());
+        lanes.deliver(Lane::Exchange(1), note("a"));
+        assert_eq!(send(&mut reader), [(1, "a".into())]);
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_session_removes_its_events() {
+        let store: Arc<dyn EventStore> = Arc::new(MemoryEventStore::new(EventLimits::default()));
+        let lanes = Lanes::new(5, Common::new(Arc::clone(&store), 100));
+        let mut reader = lanes.open();
+        lanes.deliver(Lane::Exchange(1), note("a"));
+        send(&mut reader);
+        assert!(store.replay(StreamKey::new(5, 1), 0).await.is_ok());
+        drop(lanes);
+        assert!(store.replay(StreamKey::new(5, 1), 0).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn d047_ended_streams_are_kept_within_the_bound() {
+        let lanes = lanes(100);
+        lanes.open();
+        for number in 2..5 {
+            lanes.open();
             lanes.deliver(Lane::Exchange(number), answer(60));
         }
-        assert!(lanes.get(running).is_some());
-        assert!(lanes.get(2).is_none() && lanes.get(3).is_none());
-        assert_eq!(lanes.get(4).unwrap().len(), 60);
-        let (big, _) = lanes.open();
-        lanes.deliver(Lane::Exchange(big), answer(1000));
-        assert_eq!(lanes.get(big).unwrap().len(), 1000);
-        for _ in 0..MAX_ENDED + 10 {
-            let (number, _) = lanes.open();
+        assert_eq!((len(&lanes, 1), len(&lanes, 2), len(&lanes, 3)), (Some(0), None, None));
+        assert_eq!(len(&lanes, 4), Some(60));
+        lanes.open();
+        lanes.deliver(Lane::Exchange(5), answer(1000));
+        assert_eq!(len(&lanes, 5), Some(1000));
+        let mut reader = lanes.open();
+        lanes.deliver(Lane::Exchange(6), answer(0));
+        send(&mut reader);
+        assert!(lanes.resume(6, 0).await.is_ok());
+        for number in 7..7 + MAX_ENDED as u64 + 10 {
+            lanes.open();
             lanes.deliver(Lane::Exchange(number), answer(0));
         }
-        assert_eq!(lanes.lock().open.len(), MAX_ENDED + 1);
+        assert_eq!(lanes.lock().requests.len(), MAX_ENDED + 1);
+        assert!(
+            lanes.common.store.replay(StreamKey::new(1, 6), 0).await.is_err(),
+            "forgotten as well"
+        );
     }
 }

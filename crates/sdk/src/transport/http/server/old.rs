@@ -85,6 +85,7 @@ impl Endpoint {
         }
         let busy = |text| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text);
         let id = mint().map_err(|_| busy("no session can be named"))?;
+        let id = format!("{id:032x}");
         let (sender, inbox) = mpsc::channel(INBOX);
         let open = Arc::clone(&self.old.open);
         {

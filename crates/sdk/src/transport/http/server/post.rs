@@ -257,22 +257,26 @@ impl Endpoint {
         session: &Arc<Session>,
         frame: Scanned,
     ) -> Result<Response<Answer>, Refusal> {
-        let (stream, mailbox) = session.lanes.open();
-        // A mailbox that was just made has no other reader and nothing missing.
-        let mut reader = mailbox.read(None).map_err(|_| ended())?;
+        let mut reader = session.lanes.open();
+        let stream = reader.stream();
         if !session.take(Lane::Exchange(stream), frame).await {
             return Err(ended());
         }
-        let first = self.soon(async { reader.next().await }).await;
+        // What can be resumed is a stream, however quick the answer is: one that
+        // is lost on its way could not be asked for again otherwise.
+        let first = match self.sessions.resumable() {
+            true => None,
+            false => self.soon(async { reader.next().await }).await,
+        };
         match &first {
             Some(Some((_, message))) if message.is_last() => {
-                session.lanes.forget(stream);
+                session.lanes.discard(stream);
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }
             Some(None) if reader.paused().is_none() => return Err(ended()),
             _ => {}
         }
-        let source = Source::Lane { stream, reader, session: session.in_use() };
+        let source = Source::Lane { reader, session: session.in_use() };
         let mut events = Events::new(source, self.options.keep_alive);
         events.prime(0);
         if let Some(Some((number, message))) = &first {
@@ -296,7 +300,8 @@ impl Endpoint {
             return Err(full());
         }
         let limits = self.options.limits;
-        let mut conversation = Conversation::new(&*self.service, limits, self.options.max_calls);
+        let mut conversation =
+            Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
         conversation.take(ONLY, Scanned::One(message));
         // The engine itself answers the handshake, at once.
         let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {
@@ -314,7 +319,7 @@ impl Endpoint {
                 "the system gives no random numbers for a session id",
             ),
         })?;
-        if let Ok(id) = HeaderValue::from_str(session.id()) {
+        if let Ok(id) = HeaderValue::from_str(&session.id().to_string()) {
             response.headers_mut().insert(&header::SESSION_ID, id);
         }
         Ok(response)

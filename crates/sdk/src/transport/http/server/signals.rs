@@ -117,6 +117,14 @@ impl Signals {
         state.wake();
     }
 
+    /// Gives back memory that an empty queue does not need.
+    pub(super) fn shrink(&self) {
+        let mut state = self.lock();
+        if state.queue.is_empty() {
+            state.queue = VecDeque::new();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,0 +1,175 @@
+//! All sessions.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::super::HttpServerOptions;
+use super::super::conversation::Conversation;
+use super::super::engine::{self, Engine};
+use super::super::lanes::Lanes;
+use super::super::release::{WORTH, release};
+use super::super::store::{EventLimits, MemoryEventStore};
+use super::{Common, Session, SessionId};
+
+/// Why there is no new session.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) enum NoSession {
+    /// As many as allowed are open.
+    Full,
+    /// The system gives no random numbers.
+    NoEntropy,
+}
+
+/// All sessions.
+pub(in super::super) struct Sessions {
+    open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    common: Arc<Common>,
+    max: usize,
+    idle: Duration,
+    half_open: Duration,
+    /// Whether every answer can be resumed.
+    resumable: bool,
+}
+
+impl Sessions {
+    pub(in super::super) fn new(options: &HttpServerOptions) -> Self {
+        let resumable = options.event_store.is_some();
+        let store = options.event_store.clone().unwrap_or_else(|| {
+            let stream_bytes = options.replay_bytes;
+            let session_bytes = stream_bytes.saturating_mul(4);
+            Arc::new(MemoryEventStore::new(EventLimits { stream_bytes, session_bytes }))
+        });
+        Self {
+            open: Mutex::default(),
+            common: Common::new(store, options.replay_bytes),
+            max: options.max_sessions,
+            idle: options.session_idle,
+            half_open: options.session_half_open,
+            resumable,
+        }
+    }
+
+    /// Whether answers are sent as streams at once, so that none can be lost.
+    pub(in super::super) fn resumable(&self) -> bool {
+        self.resumable
+    }
+
+    /// Whether another session may be opened.
+    pub(in super::super) fn has_room(&self) -> bool {
+        if self.lock().len() >= self.max {
+            self.sweep();
+        }
+        self.lock().len() < self.max
+    }
+
+    /// Keeps a conversation that has been initialized.
+    pub(in super::super) fn open(
+        &self,
+        conversation: Box<Conversation>,
+    ) -> Result<Arc<Session>, NoSession> {
+        let id = SessionId(mint()?);
+        let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
+        let batching = conversation.session().is_some_and(|revision| revision.rules().batching);
+        let session = Arc::new_cyclic(|me| Session {
+            id,
+            common: Arc::clone(&self.common),
+            batching,
+            ready: AtomicBool::new(false),
+            in_use: AtomicU32::new(0),
+            last_used: AtomicU64::new(0),
+            lanes,
+            engine: Engine::new(conversation),
+            waker: engine::waker(me.clone()),
+        });
+        session.touch();
+        let mut open = self.lock();
+        if open.len() >= self.max {
+            return Err(NoSession::Full);
+        }
+        open.insert(id, Arc::clone(&session));
+        drop(open);
+        // Changes wake it from now on.
+        engine::run(&*session, &session.waker);
+        Ok(session)
+    }
+
+    /// The session with this id, unless its time has run out.
+    pub(in super::super) fn find(&self, id: &[u8]) -> Option<Arc<Session>> {
+        let id = SessionId::parse(id)?;
+        let session = Arc::clone(self.lock().get(&id)?);
+        if session.expired(self.idle, self.half_open) {
+            self.end(&session);
+            return None;
+        }
+        session.touch();
+        Some(session)
+    }
+
+    pub(in super::super) fn end(&self, session: &Session) {
+        let ended = self.lock().remove(&session.id);
+        ended.iter().for_each(|session| session.end());
+    }
+
+    /// Ends the sessions that nobody has used for too long.
+    pub(in super::super) fn sweep(&self) {
+        let mut ended = Vec::new();
+        {
+            let mut open = self.lock();
+            open.retain(|_, session| {
+                let expired = session.expired(self.idle, self.half_open);
+                if expired {
+                    ended.push(Arc::clone(session));
+                }
+                !expired
+            });
+            if open.len() < open.capacity() / 4 {
+                let len = open.len();
+                open.shrink_to(2 * len);
+            }
+        }
+        // Handlers may do something when they are dropped, so without the lock.
+        ended.iter().for_each(|session| session.end());
+        if ended.len() >= WORTH {
+            drop(ended);
+            self.common.runtime.spawn_blocking(release);
+        }
+    }
+
+    /// How often [`sweep`](Self::sweep) is to be called.
+    pub(in super::super) fn sweep_period(&self) -> Duration {
+        let shortest = self.idle.min(self.half_open);
+        (shortest / 4).clamp(Duration::from_millis(10), Duration::from_secs(15))
+    }
+
+    /// Ends the streams that no call will end.
+    pub(in super::super) fn end_streams(&self) {
+        for session in self.lock().values() {
+            session.lanes.end_connection();
+        }
+    }
+
+    pub(in super::super) fn end_all(&self) {
+        let ended = std::mem::take(&mut *self.lock());
+        ended.values().for_each(|session| session.end());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Handlers that still run hold what they run in.
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+/// 128 random bits.
+pub(in super::super) fn mint() -> Result<u128, NoSession> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).map_err(|_| NoSession::NoEntropy)?;
+    Ok(u128::from_be_bytes(bits))
+}

@@ -1,0 +1,206 @@
+//! How long sessions live, and how they run.
+
+use std::sync::atomic::AtomicUsize;
+
+use bytes::Bytes;
+use carrick_proto::http::ParamHeader;
+use carrick_proto::peer::{Call, Identity};
+use carrick_proto::rpc::{self, Limits};
+
+use crate::server::{Connection, Dispatch, Outbox, Server, Service};
+use crate::transport::http::HttpServerOptions;
+
+use super::super::conversation::Conversation;
+use super::*;
+
+fn options(idle: Duration, half_open: Duration) -> HttpServerOptions {
+    HttpServerOptions { session_idle: idle, session_half_open: half_open, ..Default::default() }
+}
+
+fn conversation() -> Box<Conversation> {
+    Box::new(Conversation::new(&Server::builder("s", "1").build(), Limits::default(), 1))
+}
+
+#[tokio::test]
+async fn d040_an_open_stream_keeps_its_session_and_nothing_else_does() {
+    let sessions = Sessions::new(&options(Duration::ZERO, Duration::ZERO));
+    let idle = sessions.open(conversation()).unwrap();
+    let watched = sessions.open(conversation()).unwrap();
+    let stream = watched.in_use();
+    sessions.sweep();
+    assert!(sessions.find(idle.id().to_string().as_bytes()).is_none());
+    assert!(sessions.find(watched.id().to_string().as_bytes()).is_some());
+    drop(stream);
+    sessions.sweep();
+    assert!(sessions.find(watched.id().to_string().as_bytes()).is_none());
+}
+
+#[tokio::test]
+async fn d036_a_session_lives_longer_once_its_client_is_ready() {
+    let sessions = Sessions::new(&options(Duration::from_secs(3600), Duration::ZERO));
+    let half_open = sessions.open(conversation()).unwrap();
+    let ready = sessions.open(conversation()).unwrap();
+    ready.client_is_ready();
+    sessions.sweep();
+    assert!(sessions.find(half_open.id().to_string().as_bytes()).is_none());
+    assert!(sessions.find(ready.id().to_string().as_bytes()).is_some());
+}
+
+#[tokio::test]
+async fn d038_ids_are_random_and_compared_whole() {
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let one = sessions.open(conversation()).unwrap();
+    let two = sessions.open(conversation()).unwrap();
+    let (one, two) = (one.id().to_string(), two.id().to_string());
+    assert_eq!((one.len(), two.len()), (32, 32), "128 bits");
+    assert_ne!(one, two);
+    assert!(sessions.find(one.as_bytes()).is_some());
+    assert!(sessions.find(&one.as_bytes()[..31]).is_none());
+    assert!(sessions.find(format!("+{}", &one[1..]).as_bytes()).is_none());
+    assert!(sessions.find(one.to_uppercase().as_bytes()).is_none() || one == one.to_uppercase());
+    assert!(sessions.find(format!("{one}0").as_bytes()).is_none());
+    assert!(sessions.find(b"").is_none());
+}
+
+#[tokio::test]
+async fn an_ended_session_takes_nothing_and_ends_its_streams() {
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let session = sessions.open(conversation()).unwrap();
+    let mut reader = session.lanes.connection();
+    sessions.end(&session);
+    assert!(reader.next().await.is_none());
+    assert!(sessions.find(session.id().to_string().as_bytes()).is_none());
+}
+
+/// A server that counts its conversations.
+struct Counted {
+    server: Server,
+    open: Arc<AtomicUsize>,
+}
+
+struct CountedConnection {
+    connection: Box<dyn Connection>,
+    open: Arc<AtomicUsize>,
+}
+
+impl Service for Counted {
+    fn identity(&self) -> Arc<Identity> {
+        self.server.identity()
+    }
+
+    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let connection = self.server.connect(outbox);
+        Box::new(CountedConnection { connection, open: Arc::clone(&self.open) })
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.server.mirrored(tool)
+    }
+}
+
+impl Connection for CountedConnection {
+    fn call(&mut self, call: Call) -> Dispatch {
+        self.connection.call(call)
+    }
+}
+
+impl Drop for CountedConnection {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn frame(text: String) -> Scanned {
+    rpc::scan(Bytes::from(text), Limits::default()).unwrap()
+}
+
+/// A conversation that is a session.
+fn initialized(service: &dyn Service) -> Box<Conversation> {
+    let mut conversation = Box::new(Conversation::new(service, Limits::default(), 4));
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+    conversation.take(Lane::Exchange(0), frame(hello.into()));
+    let mut cx = std::task::Context::from_waker(Waker::noop());
+    assert!(conversation.poll_next(&mut cx).is_ready());
+    assert!(conversation.session().is_some());
+    conversation
+}
+
+#[tokio::test(start_paused = true)]
+async fn d036_sessions_that_are_left_are_gone_by_their_time_with_all_they_had() {
+    const COUNT: usize = 500;
+    let open = Arc::new(AtomicUsize::new(0));
+    let server = Server::builder("s", "1").build();
+    let service = Counted { server, open: Arc::clone(&open) };
+    let (idle, half_open) = (Duration::from_secs(600), Duration::from_secs(60));
+    let sessions = Sessions::new(&options(idle, half_open));
+    let mut left = Vec::new();
+    for number in 0..COUNT {
+        let session = sessions.open(initialized(&service)).unwrap();
+        if number % 2 == 0 {
+            session.client_is_ready();
+        }
+        let mut reader = session.lanes.open();
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
+        assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
+        assert!(reader.next().await.unwrap().1.is_last());
+        left.push(Arc::downgrade(&session));
+    }
+    let alive = |left: &[std::sync::Weak<Session>]| {
+        left.iter().filter(|session| session.strong_count() > 0).count()
+    };
+    tokio::time::advance(half_open - Duration::from_millis(1)).await;
+    sessions.sweep();
+    assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (COUNT, COUNT));
+    tokio::time::advance(Duration::from_millis(1)).await;
+    sessions.sweep();
+    assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (COUNT / 2, COUNT / 2));
+    tokio::time::advance(idle - half_open).await;
+    let one = left.iter().find_map(std::sync::Weak::upgrade).unwrap();
+    assert!(sessions.find(one.id().to_string().as_bytes()).is_none(), "even before a sweep");
+    drop(one);
+    sessions.sweep();
+    assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_at_once_hand_in_frames_and_each_gets_its_answer() {
+    let server = Server::builder("s", "1").build();
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let session = sessions.open(initialized(&server)).unwrap();
+    let tasks = (0..16).map(|task| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move {
+            for number in 0..200 {
+                let mut reader = session.lanes.open();
+                let id = task * 1000 + number + 1;
+                let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+                assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
+                let (_, answer) = reader.next().await.unwrap();
+                let text = String::from_utf8(answer.bytes.to_vec()).unwrap();
+                assert!(
+                    text.contains(&format!("\"id\":{id},"))
+                        || text.contains(&format!("\"id\":{id}}}")),
+                    "{text}"
+                );
+                session.lanes.discard(reader.stream());
+            }
+        })
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_idle_session_takes_up_work_again() {
+    let server = Server::builder("s", "1").build();
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let session = sessions.open(initialized(&server)).unwrap();
+    for number in 1..4 {
+        let mut reader = session.lanes.open();
+        let ping = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
+        assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
+        assert!(reader.next().await.unwrap().1.is_last());
+    }
+}

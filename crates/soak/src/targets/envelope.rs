@@ -1,0 +1,61 @@
+//! The scan of a message agrees with serde_json about what is JSON, and its spans
+//! are the values that serde_json finds.
+
+use bytes::Bytes;
+use carrick::proto::rpc::{Field, Json, Limits, Message, ScanErrorKind, Scanned, scan};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::corpus;
+
+pub(super) fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = corpus::messages();
+    seeds.extend(corpus::files("json"));
+    seeds
+}
+
+pub(super) fn run(data: &[u8]) {
+    let bytes = Bytes::copy_from_slice(data);
+    let theirs = serde_json::from_slice::<&RawValue>(data).is_ok();
+    assert_eq!(Json::parse(bytes.clone(), Limits::default()).is_ok(), theirs);
+    match scan(bytes.clone(), Limits::default()) {
+        Ok(Scanned::One(message)) => {
+            assert!(theirs);
+            check(&message, data);
+        }
+        Ok(Scanned::Batch(messages)) => {
+            assert!(theirs);
+            messages.iter().flatten().for_each(|message| check(message, message.bytes()));
+        }
+        Err(error) => {
+            let not_json = matches!(error.kind, ScanErrorKind::Json(_));
+            assert!(!not_json || !theirs, "{error}");
+        }
+    }
+}
+
+/// What the scan found is what a full parser finds. Numbers out of range and
+/// halves of surrogate pairs are text to the scan, and no values to serde_json.
+fn check(message: &Message, data: &[u8]) {
+    assert_eq!(message.bytes(), data);
+    let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
+    let read = |span: &[u8]| serde_json::from_slice::<Value>(span).ok();
+    if let Some(method) = value.get("method") {
+        assert_eq!(method.as_str(), Some(&*message.method_name()));
+    }
+    let body = value.get("params").or_else(|| value.get("result")).or_else(|| value.get("error"));
+    if let Some(span) = message.body_span() {
+        assert_eq!(read(&data[span.range()]).as_ref(), body);
+    }
+    for (field, pointer) in [
+        (Field::Name, "/params/name"),
+        (Field::Arguments, "/params/arguments"),
+        (Field::Uri, "/params/uri"),
+        (Field::MetaProgressToken, "/params/_meta/progressToken"),
+        (Field::StructuredContent, "/result/structuredContent"),
+    ] {
+        if let Some(found) = message.field(field) {
+            assert_eq!(read(found).as_ref(), value.pointer(pointer), "{field:?}");
+        }
+    }
+}

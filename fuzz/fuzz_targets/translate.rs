@@ -1,0 +1,4 @@
+//! The target `translate` of `carrick_soak::targets`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| carrick_soak::targets::run("translate", data));
