@@ -11,9 +11,19 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-/// A run that goes on.
+/// A process that a test leaves nothing of, however it ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // Whether it has ended before does not matter.
+        let _ = self.0.kill().and_then(|()| self.0.wait());
+    }
+}
+
+/// A run that goes on, until this is dropped at the latest.
 pub(crate) struct Running {
-    child: Child,
+    child: Ended,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     seen: String,
@@ -58,7 +68,14 @@ impl Running {
             }
             text
         });
-        Self { stdin: child.stdin.take(), child, lines, seen: String::new(), said, stderr }
+        Self {
+            stdin: child.stdin.take(),
+            child: Ended(child),
+            lines,
+            seen: String::new(),
+            said,
+            stderr,
+        }
     }
 
     /// Writes to stdin, on which more may follow.
@@ -100,7 +117,7 @@ impl Running {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(i32::try_from(self.child.id()).unwrap()), signal).unwrap();
+        kill(Pid::from_raw(i32::try_from(self.child.0.id()).unwrap()), signal).unwrap();
     }
 
     /// Closes stdin and waits for the end.
@@ -118,12 +135,11 @@ impl Running {
                 Ok(line) => stdout.push_str(&line),
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break,
                 Err(_) => {
-                    let _ = self.child.kill();
                     panic!("carrick did not end; so far it said:\n{stdout}");
                 }
             }
         }
-        let status = self.child.wait().unwrap();
+        let status = self.child.0.wait().unwrap();
         let stderr = self.stderr.join().unwrap();
         Run { status, stdout, stderr }
     }
