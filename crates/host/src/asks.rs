@@ -15,7 +15,7 @@ pub use form::{Choice, Field, Form, FormError, Kind};
 pub use root::folder;
 
 use crate::model::Model;
-use crate::turn::{Frontend, Verdict};
+use crate::turn::{Event, Frontend, Verdict};
 use carrick::client::Handlers;
 use carrick::types::{
     CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, Root, RpcError,
@@ -158,7 +158,13 @@ impl Asks {
             return Err(RpcError::new(REFUSED, "the user did not permit it"));
         }
         self.sampled.fetch_add(1, Ordering::Relaxed);
-        sampling::answer(model, &request, &sampling.ask.stop_sequences).await
+        let answer = sampling::answer(model, &request, &sampling.ask.stop_sequences).await;
+        answer.map_err(|error| {
+            // What a provider says may name accounts and addresses: not for servers.
+            let message = format!("the model that it asked for failed: {error}");
+            self.frontend.event(&Event::Error { server: Some(server.into()), message });
+            RpcError::internal("the model could not answer")
+        })
     }
 
     fn id(&self) -> String {

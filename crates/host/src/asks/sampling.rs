@@ -101,17 +101,17 @@ fn lines(shown: &mut String, text: &str) {
     }
 }
 
-/// Asks the model. The answer ends before the first of the stop sequences.
+/// Asks the model; fails with words for the person. The answer ends before the first
+/// of the stop sequences.
 pub(super) async fn answer(
     model: &dyn Model,
     request: &Request,
     stops: &[String],
-) -> Result<CreateMessageResult, RpcError> {
-    let failed = |what: String| RpcError::internal(format!("the model failed: {what}"));
+) -> Result<CreateMessageResult, String> {
     let (mut text, mut reason) = (String::new(), None);
     let mut stream = model.stream(request);
     while let Some(event) = stream.next().await {
-        match event.map_err(|error| failed(error.to_string()))? {
+        match event.map_err(|error| error.to_string())? {
             Event::Text(piece) => text.push_str(&piece),
             Event::Stop(stop) => reason = Some(stop),
             _ => {}
@@ -126,9 +126,9 @@ pub(super) async fn answer(
     let reason = match reason {
         Some(StopReason::End | StopReason::ToolUse) => "endTurn".to_owned(),
         Some(StopReason::MaxTokens) => "maxTokens".to_owned(),
-        Some(StopReason::Refusal) => return Err(failed("it refused to answer".into())),
+        Some(StopReason::Refusal) => return Err("it refused to answer".into()),
         Some(StopReason::Other(other)) => other,
-        None => return Err(failed("its answer did not end".into())),
+        None => return Err("its answer did not end".into()),
     };
     let mut result = CreateMessageResult::text(text, model.name());
     result.stop_reason = Some(reason);

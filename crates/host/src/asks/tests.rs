@@ -113,7 +113,9 @@ impl Person {
 }
 
 impl Frontend for Person {
-    fn event(&self, _: &Event) {}
+    fn event(&self, event: &Event) {
+        self.seen.lock().unwrap().push(serde_json::to_string(event).unwrap());
+    }
 
     fn approve<'a>(&'a self, _: &'a Approval) -> BoxFuture<'a, Verdict> {
         Box::pin(std::future::ready(Verdict::Deny))
@@ -221,6 +223,33 @@ async fn the_model_answers_when_it_may() {
     let asks = Asks::new(Person::new(cancelled, Verdict::Deny), Vec::new());
     asks.use_model(Arc::new(Says(&[])));
     assert!(call(&asks, "think").await.contains("did not permit"));
+}
+
+struct Fails;
+
+impl Model for Fails {
+    fn name(&self) -> &str {
+        "script:two"
+    }
+
+    fn native_tools(&self) -> bool {
+        true
+    }
+
+    fn stream(&self, _: &Request) -> BoxStream<'static, Result<Said, ModelError>> {
+        stream::iter([Ok(Said::Text("half".into())), Ok(Said::Stop(StopReason::Refusal))]).boxed()
+    }
+}
+
+#[tokio::test]
+async fn why_a_model_fails_is_told_to_the_person_and_not_to_the_server() {
+    let cancelled = ElicitResult::without_content(ElicitAction::Cancel);
+    let person = Person::new(cancelled, Verdict::Allow);
+    let asks = Asks::new(person.clone(), Vec::new());
+    asks.use_model(Arc::new(Fails));
+    let said = call(&asks, "think").await;
+    assert!(said.contains("could not answer") && !said.contains("refused"), "{said}");
+    assert!(person.seen.lock().unwrap()[1].contains("it refused to answer"));
 }
 
 #[tokio::test]
