@@ -167,6 +167,11 @@ impl Iterator for Decoder {
                 return Some(Err(self.fail()));
             }
             self.pending.take_line(line, &self.limits);
+            // Broken UTF-8 grows as it becomes text. Asked here, so that it does
+            // not depend on how the stream is cut.
+            if self.pending.len() > room {
+                return Some(Err(self.fail()));
+            }
         }
     }
 }
