@@ -8,22 +8,20 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
-use carrick_proto::http::MediaType;
 use carrick_proto::peer::Lane;
 use carrick_proto::rpc::{self, Scanned};
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
 use super::body::Answer;
 use super::conversation::{Conversation, Said};
-use super::endpoint::{Endpoint, event_stream, field};
-use super::post::check_encoding;
+use super::endpoint::{Endpoint, event_stream};
+use super::post::check_content;
 use super::refusal::{Refusal, empty};
 use super::session::mint;
 
@@ -117,11 +115,7 @@ impl Endpoint {
         head: &Parts,
         body: Incoming,
     ) -> Result<Response<Answer>, Refusal> {
-        if MediaType::of(field(&head.headers, CONTENT_TYPE)) != MediaType::Json {
-            let text = "the body must be application/json";
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
-        }
-        check_encoding(&head.headers)?;
+        check_content(&head.headers)?;
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix(SESSION));
         let id = id.ok_or_else(|| Refusal::bad("the address names no session"))?;

@@ -39,11 +39,7 @@ impl Endpoint {
         head: &Parts,
         body: Incoming,
     ) -> Result<Response<Answer>, Refusal> {
-        if MediaType::of(field(&head.headers, CONTENT_TYPE)) != MediaType::Json {
-            let text = "the body must be application/json";
-            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
-        }
-        check_encoding(&head.headers)?;
+        check_content(&head.headers)?;
         let accept = accept(&head.headers);
         if !accept.json || !accept.event_stream {
             let text = "Accept must allow application/json and text/event-stream";
@@ -336,8 +332,13 @@ impl Endpoint {
     }
 }
 
-/// Refuses a body that is compressed: it would be taken for broken JSON.
-pub(super) fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+/// Refuses a body that is not JSON, or is compressed: it would be taken for
+/// broken JSON.
+pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refusal> {
+    if MediaType::of(field(headers, CONTENT_TYPE)) != MediaType::Json {
+        let text = "the body must be application/json";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
+    }
     let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if headers.get_all(CONTENT_ENCODING).iter().all(plain) {
         return Ok(());
