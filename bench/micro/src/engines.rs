@@ -90,7 +90,7 @@ impl Between {
         let Some(ClientOutput::Forwarded(_, reply)) = self.back.poll_output() else {
             return Err("the answer was not handed out".into());
         };
-        self.front.respond(key, Outcome::Forwarded(Box::new(reply)));
+        self.front.respond(key, Outcome::Forwarded(reply));
         match self.front.poll_output() {
             Some(ServerOutput::Send { bytes, error: None, .. }) => drop(black_box(bytes)),
             other => return Err(format!("the answer was not passed on: {other:?}").into()),

@@ -121,7 +121,7 @@ impl Between {
             asked = self.back.poll_output();
             self.back.handle_input(NOW, Lane::Connection, answer);
             let Some(ClientOutput::Forwarded(_, reply)) = self.back.poll_output() else { return };
-            self.front.respond(key, Outcome::Forwarded(reply.into()));
+            self.front.respond(key, Outcome::Forwarded(reply));
             answered = self.front.poll_output();
         });
         assert!(matches!(asked, Some(ClientOutput::Send { .. })), "{asked:?}");
