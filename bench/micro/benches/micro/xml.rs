@@ -48,7 +48,7 @@ fn calls<'a>(pieces: impl IntoIterator<Item = &'a str>) -> usize {
         decoder.push(black_box(piece));
         count(&mut decoder);
     }
-    decoder.finish(Finish::Complete);
+    decoder.finish(Finish::Ended);
     count(&mut decoder);
     found
 }
