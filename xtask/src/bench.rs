@@ -12,6 +12,7 @@ use crate::{Result, process};
 mod call;
 mod gateway;
 mod instructions;
+mod micro;
 
 /// The workspace of the generators, the limits and the peers.
 const MANIFEST: &str = "bench/Cargo.toml";
@@ -25,10 +26,14 @@ const OURS: (&str, &str) = ("carrick-testkit", "echo");
 const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway", "call"];
 
 const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
+       cargo xtask bench micro [FILTER] | allocations\n\
     Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some(done) = micro::run(arguments) {
+        return done;
+    }
     let (parts, options) = split(arguments);
     if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
         return Err(format!("no benchmark named {part:?}\n{USAGE}"));
