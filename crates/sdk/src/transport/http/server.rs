@@ -6,7 +6,6 @@ mod body;
 mod conversation;
 mod endpoint;
 mod engine;
-mod header;
 mod lanes;
 mod listeners;
 mod mailbox;

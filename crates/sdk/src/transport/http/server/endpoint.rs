@@ -13,9 +13,9 @@ use carrick_proto::http::{Accept, AccessRules, Field};
 
 use crate::server::Service;
 
+use super::super::header;
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
-use super::header;
 use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};

@@ -22,10 +22,10 @@ use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{self, Field, Kind, Message, ScanError, Scanned};
 use carrick_proto::types::RpcError;
 
+use super::super::header;
 use super::body::{Answer, Events, Source};
 use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, accept, event_stream, field};
-use super::header;
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
 use super::session::{NoSession, Session};
