@@ -10,6 +10,7 @@ mod lanes;
 mod listeners;
 mod mailbox;
 mod old;
+mod patience;
 mod post;
 mod reader;
 mod refusal;
