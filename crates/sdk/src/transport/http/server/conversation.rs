@@ -45,6 +45,8 @@ pub(super) struct Conversation {
     running: Option<JoinSet<(CallKey, Outcome)>>,
     /// The calls that are not answered yet.
     handles: BTreeMap<CallKey, (Lane, Work)>,
+    /// Whether a handler was called since memory was given back.
+    is_warm: bool,
     max_calls: usize,
 }
 
@@ -57,7 +59,8 @@ impl Conversation {
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (None, BTreeMap::new());
         let (asks, leaving) = (Asks::default(), Leaving::default());
-        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
+        let is_warm = false;
+        Self { connection, peer, signals, asks, leaving, running, handles, is_warm, max_calls }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -80,8 +83,18 @@ impl Conversation {
         self.asks.unreachable(&mut self.peer, ask, why);
     }
 
+    /// What a session does between two frames. One that calls handlers keeps the
+    /// memory for the next call, until it has been idle for a while; of those that
+    /// do not there may be very many.
+    pub(super) fn rest(&mut self) {
+        if !self.is_warm {
+            self.shrink();
+        }
+    }
+
     /// Gives back memory that only work needs, when there is none.
     pub(super) fn shrink(&mut self) {
+        self.is_warm = false;
         self.peer.shrink();
         self.signals.shrink();
         if self.handles.is_empty() {
@@ -181,6 +194,7 @@ impl Conversation {
 
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
+        self.is_warm = true;
         if self.handles.len() >= self.max_calls {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));

@@ -11,7 +11,7 @@ use super::super::engine::{self, Engine};
 use super::super::lanes::Lanes;
 use super::super::release::{WORTH, release};
 use super::super::store::{EventLimits, MemoryEventStore};
-use super::{Common, Session, SessionId};
+use super::{Common, InUse, Session, SessionId};
 
 /// Why there is no new session.
 #[derive(Debug, PartialEq, Eq)]
@@ -96,15 +96,17 @@ impl Sessions {
     }
 
     /// The session with this id, unless its time has run out.
-    pub(in super::super) fn find(&self, id: &[u8]) -> Option<Arc<Session>> {
+    pub(in super::super) fn find(&self, id: &[u8]) -> Option<InUse> {
         let id = SessionId::parse(id)?;
-        let session = Arc::clone(self.lock().get(&id)?);
-        if session.expired(self.idle, self.half_open) {
-            self.end(&session);
-            return None;
+        let open = self.lock();
+        let session = open.get(&id)?;
+        if !session.expired(self.idle, self.half_open) {
+            return Some(session.in_use());
         }
-        session.touch();
-        Some(session)
+        let session = Arc::clone(session);
+        drop(open);
+        self.end(&session);
+        None
     }
 
     pub(in super::super) fn end(&self, session: &Session) {
@@ -115,12 +117,15 @@ impl Sessions {
     /// Ends the sessions that nobody has used for too long.
     pub(in super::super) fn sweep(&self) {
         let mut ended = Vec::new();
+        let period = self.sweep_period();
         {
             let mut open = self.lock();
             open.retain(|_, session| {
                 let expired = session.expired(self.idle, self.half_open);
                 if expired {
                     ended.push(Arc::clone(session));
+                } else {
+                    session.shrink(period);
                 }
                 !expired
             });
