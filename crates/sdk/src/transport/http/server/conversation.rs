@@ -9,7 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use carrick_proto::peer::{AskKey, Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
+use carrick_proto::peer::{
+    AskKey, Call, CallKey, KnownClient, Lane, Outcome, ServerOutput, ServerPeer,
+};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
@@ -76,6 +78,11 @@ impl Conversation {
     /// The revision of the session, once there is one.
     pub(super) fn session(&self) -> Option<Revision> {
         self.peer.session()
+    }
+
+    /// As [`ServerPeer::share_client`].
+    pub(super) fn share_client(&mut self, known: &mut KnownClient) {
+        self.peer.share_client(known);
     }
 
     /// A request of the server's own cannot reach the client now.

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use carrick_proto::peer::KnownClient;
+
 use super::super::HttpServerOptions;
 use super::super::conversation::Conversation;
 use super::super::engine::{self, Engine};
@@ -25,6 +27,8 @@ pub(in super::super) enum NoSession {
 /// All sessions.
 pub(in super::super) struct Sessions {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    /// Who opened the last one: most have few different clients.
+    client: Mutex<KnownClient>,
     common: Arc<Common>,
     max: usize,
     idle: Duration,
@@ -43,6 +47,7 @@ impl Sessions {
         });
         Self {
             open: Mutex::default(),
+            client: Mutex::default(),
             common: Common::new(store, options.replay_bytes),
             max: options.max_sessions,
             idle: options.session_idle,
@@ -67,8 +72,9 @@ impl Sessions {
     /// Keeps a conversation that has been initialized.
     pub(in super::super) fn open(
         &self,
-        conversation: Box<Conversation>,
+        mut conversation: Box<Conversation>,
     ) -> Result<Arc<Session>, NoSession> {
+        conversation.share_client(&mut self.client.lock().unwrap_or_else(PoisonError::into_inner));
         let id = SessionId(mint()?);
         let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
         let batching = conversation.session().is_some_and(|revision| revision.rules().batching);
