@@ -4,7 +4,8 @@
 //!   answers over HTTP plain JSON by themselves.
 //! - `stdio-tuned`, `http-tuned ADDRESS`: the same on a single thread, which its guide to
 //!   local runtimes describes.
-//! - `proxy ADDRESS URL`: one server behind it, whose tools get the prefix `b_`.
+//! - `proxy ADDRESS URL`, `proxy-tuned ADDRESS URL`: one server behind it, whose tools get the
+//!   prefix `b_`; tuned, on a single thread.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,7 +39,7 @@ async fn run(arguments: &[&str]) -> Result<(), BoxError> {
         ["http" | "http-tuned", address] => {
             serve(HttpTransport::new(router()), address).await?;
         }
-        ["proxy", address, url] => {
+        ["proxy" | "proxy-tuned", address, url] => {
             let proxy = McpProxy::builder("proxy-tower-mcp", "0.0.0")
                 .backend("b", HttpClientTransport::new(url))
                 .await
@@ -48,7 +49,7 @@ async fn run(arguments: &[&str]) -> Result<(), BoxError> {
         }
         _ => {
             return Err("usage: peer-tower-mcp stdio | stdio-tuned | http ADDRESS | \
-                        http-tuned ADDRESS | proxy ADDRESS URL"
+                        http-tuned ADDRESS | proxy ADDRESS URL | proxy-tuned ADDRESS URL"
                 .into());
         }
     }

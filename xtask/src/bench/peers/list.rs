@@ -22,14 +22,11 @@ pub(super) const ECHO: [Peer; 14] = [
 ];
 
 /// The gateways. The last three go from one transport to the other and know no third way.
-pub(super) const GATEWAYS: [Peer; 6] = [
+pub(super) const GATEWAYS: [Peer; 7] = [
     over_http("rmcp-proxy", &PROXY_RMCP, "http 127.0.0.1:{port} {url}"),
     over_http("rmcp-proxy-tuned", &PROXY_RMCP, "http-tuned 127.0.0.1:{port} {url}"),
-    // It puts the name of the server behind it before the names of the tools.
-    Peer {
-        at: "@/!b_echo",
-        ..over_http("tower-mcp-proxy", &TOWER_MCP, "proxy 127.0.0.1:{port} {url}")
-    },
+    prefixed(over_http("tower-mcp-proxy", &TOWER_MCP, "proxy 127.0.0.1:{port} {url}")),
+    prefixed(over_http("tower-mcp-proxy-tuned", &TOWER_MCP, "proxy-tuned 127.0.0.1:{port} {url}")),
     Peer {
         name: "mcp-proxy",
         origin: &MCP_PROXY,
@@ -91,6 +88,11 @@ const fn over_http(name: &'static str, origin: &'static Origin, http: &'static s
 /// The same with its endpoint at the root of the host.
 const fn at_root(peer: Peer) -> Peer {
     Peer { at: "@/", ..peer }
+}
+
+/// The same again, with the name of the server behind it before the names of the tools.
+const fn prefixed(peer: Peer) -> Peer {
+    Peer { at: "@/!b_echo", ..peer }
 }
 
 /// A package of the benchmarks' workspace and its program, both of the same name.
