@@ -74,7 +74,7 @@ impl ServerHandler for Handler {
     }
 }
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
