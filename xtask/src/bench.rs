@@ -12,6 +12,7 @@ use crate::{Result, process};
 mod call;
 mod gateway;
 mod instructions;
+mod micro;
 mod peers;
 
 use peers::Peers;
@@ -28,11 +29,15 @@ const OURS: (&str, &str) = ("carrick-testkit", "echo");
 const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway", "call"];
 
 const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
+       cargo xtask bench micro [FILTER] | allocations\n\
     `--only NAME,NAME` picks servers to compare with. All other options go to the load\n\
     generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some(done) = micro::run(arguments) {
+        return done;
+    }
     let (parts, options) = split(arguments);
     if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
         return Err(format!("no benchmark named {part:?}\n{USAGE}"));

@@ -166,7 +166,8 @@ fn doc() -> Result<Counts> {
 /// Into the target folder of the rest, so that what both depend on is built once. The
 /// peers have no tests of their own, and would only have to be built for none; all but the
 /// first are also left to `cargo xtask bench` to compile, since their dependencies take
-/// longer than everything else that is checked here.
+/// longer than everything else that is checked here. `micro` would have the library and
+/// criterion checked once more; who changes it builds it.
 fn bench() -> Result<Counts> {
     let target = process::target_directory()?;
     let run = |task: &str, rest: &[&str]| {
