@@ -1,4 +1,4 @@
-//! Our echo server beside rmcp's and the least that any server can do.
+//! Our echo server beside those on other SDKs and the least that any server can do.
 //!
 //! The rounds are interleaved: every server has its turn in each, so that what else happens
 //! on the machine falls on all alike. `bench/README.md` says how to read the tables.
@@ -13,11 +13,14 @@ mod call;
 mod gateway;
 mod instructions;
 mod micro;
+mod peers;
+
+use peers::Peers;
 
 /// The workspace of the generators, the limits and the peers.
 const MANIFEST: &str = "bench/Cargo.toml";
-/// Its packages, built one at a time so that no feature of one reaches another.
-const PACKAGES: [&str; 3] = ["load", "limits", "peer-rmcp"];
+/// Its packages but for the peers, built one at a time so that no feature of one reaches another.
+const PACKAGES: [&str; 2] = ["load", "limits"];
 /// Where all programs of a comparison are built: apart from the checks, in release mode.
 const TARGET: &str = "bench/target";
 /// The package with our echo server, and the name of the example that it is.
@@ -27,7 +30,8 @@ const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway"
 
 const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
        cargo xtask bench micro [FILTER] | allocations\n\
-    Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
+    `--only NAME,NAME` picks servers to compare with. All other options go to the load\n\
+    generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
@@ -40,16 +44,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     let is_chosen = |part: &&str| parts.is_empty() || parts.iter().any(|chosen| chosen == part);
     let chosen: Vec<&str> = PARTS.into_iter().filter(is_chosen).collect();
+    let mut options = options.to_vec();
+    let mut peers = Peers::choose(&mut options)?;
     if chosen != ["call"] {
         build()?;
+        let with_echo = chosen.iter().any(|part| !["call", "gateway"].contains(part));
+        peers.prepare(with_echo, chosen.contains(&"gateway"));
     }
     for part in chosen {
         match part {
-            "stdio" => stdio(options)?,
-            "instructions" => instructions::measure(&stdio_servers())?,
-            "http" => http(options)?,
-            "sessions" => sessions(options)?,
-            "gateway" => gateway::measure(options)?,
+            "stdio" => stdio(&peers, &options)?,
+            "instructions" => instructions::measure(&stdio_servers(peers.native()))?,
+            "http" => http(&peers, &options)?,
+            "sessions" => sessions(&peers, &options)?,
+            "gateway" => gateway::measure(&peers, &options)?,
             _ => call()?,
         }
     }
@@ -86,43 +94,40 @@ fn ours() -> String {
 }
 
 /// `NAME=COMMAND` of the servers over stdio, the limit first.
-fn stdio_servers() -> Vec<String> {
-    let (rmcp, bare) = (program("peer-rmcp"), program("bare-stdio"));
-    let asynchronous = program("bare-stdio-async");
-    vec![
-        format!("bare={bare}"),
-        format!("bare-async={asynchronous} inline"),
+fn stdio_servers(peers: Vec<String>) -> Vec<String> {
+    let own = [
+        format!("bare={}", program("bare-stdio")),
+        format!("bare-async={} inline", program("bare-stdio-async")),
         format!("carrick={} stdio", ours()),
-        format!("rmcp={rmcp} stdio"),
-        format!("rmcp-tuned={rmcp} stdio-tuned"),
-    ]
+    ];
+    own.into_iter().chain(peers).collect()
 }
 
-fn stdio(options: &[String]) -> Result<()> {
-    process::run(Command::new(program("load-stdio")).args(options).args(stdio_servers()))
+fn stdio(peers: &Peers, options: &[String]) -> Result<()> {
+    process::run(
+        Command::new(program("load-stdio")).args(options).args(stdio_servers(peers.stdio())),
+    )
 }
 
-fn http(options: &[String]) -> Result<()> {
-    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
+fn http(peers: &Peers, options: &[String]) -> Result<()> {
+    process::run(Command::new(program("load-http")).args(options).args(http_servers(peers.http())))
 }
 
 /// Idle sessions: what each costs in memory.
-fn sessions(options: &[String]) -> Result<()> {
+fn sessions(peers: &Peers, options: &[String]) -> Result<()> {
     let few = ["--rounds", "1", "--sizes", "", "--sessions", "1000,10000"].map(str::to_owned);
     let options = if options.is_empty() { &few[..] } else { options };
-    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
+    process::run(Command::new(program("load-http")).args(options).args(http_servers(peers.http())))
 }
 
 /// `NAME=COMMAND` of the servers over HTTP, the limit first.
-fn http_servers() -> [String; 4] {
+fn http_servers(peers: Vec<String>) -> Vec<String> {
     const ADDRESS: &str = "127.0.0.1:{port}";
-    let (rmcp, bare) = (program("peer-rmcp"), program("bare-http"));
-    [
-        format!("bare={bare} {ADDRESS}"),
+    let own = [
+        format!("bare={} {ADDRESS}", program("bare-http")),
         format!("carrick={} http {ADDRESS}", ours()),
-        format!("rmcp={rmcp} http {ADDRESS}"),
-        format!("rmcp-tuned={rmcp} http-tuned {ADDRESS}"),
-    ]
+    ];
+    own.into_iter().chain(peers).collect()
 }
 
 #[cfg(target_os = "linux")]

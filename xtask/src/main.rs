@@ -17,7 +17,9 @@ mod interop;
 mod licences;
 mod metadata;
 mod npm;
+mod pinned;
 mod process;
+mod python;
 mod served;
 mod setup;
 mod size;
@@ -39,7 +41,7 @@ usage: cargo xtask <task>
   size                            the size of the release binary, which takes minutes to build
   spec                            fetch the public protocol schemas that tests compare with
   bench [stdio|instructions|http|call]
-                                  our echo server beside rmcp and the bare limit, and one call
+                                  our echo server beside other SDKs' and the bare limit, and one call
                                   from the command line beside the Python client's
   soak [name…] [--minutes N]      very many sessions, streams and parked calls, and the fuzz targets
                                   (sessions, streams, parked, fuzz, or a target's name)

@@ -1,44 +1,68 @@
-//! `carrick serve` in front of the least server, beside a proxy that reads no JSON.
+//! `carrick serve` in front of the least server, beside other gateways and a proxy that
+//! reads no JSON.
 
 use std::fs;
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::peers::Peers;
 use super::{build_release, program};
 use crate::{Result, process};
 
-/// Runs the rounds: straight to the server, by the proxy, by `carrick serve`.
-pub(super) fn measure(options: &[String]) -> Result<()> {
+/// Runs the rounds: straight to the server, by the proxy, by `carrick serve`, by the others.
+pub(super) fn measure(peers: &Peers, options: &[String]) -> Result<()> {
     build_release(&["--package", "carrick-cli"])?;
     let upstream = Upstream::start()?;
+    let url = format!("{}/mcp", upstream.url);
     let folder = process::target_directory()?.join("bench-gateway");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let config = folder.join("config.json");
-    let servers = json!({ "mcpServers": { "bare": { "url": format!("{}/mcp", upstream.url) } } });
-    fs::write(&config, servers.to_string())
-        .map_err(|error| format!("{}: {error}", config.display()))?;
+    let command = program("bare-stdio");
+    let to_http = Config::write(&folder.join("config.json"), &json!({ "url": url }))?;
+    let to_stdio = Config::write(&folder.join("stdio.json"), &json!({ "command": command }))?;
+    let (peers_over_stdio, peers_over_http) = peers.gateways(&url, &command);
+
     const ADDRESS: &str = "127.0.0.1:{port}";
-    let gateways = [
+    let over_http = [
         format!("direct={} {ADDRESS}", program("bare-http")),
         format!("bare-proxy={} {ADDRESS} {}", program("bare-proxy"), upstream.url),
-        format!(
-            "carrick={} --config {} serve --http {ADDRESS}",
-            program("carrick"),
-            config.display()
-        ),
+        format!("carrick={} --http {ADDRESS}", to_http.serve()),
+        format!("carrick-stdio={} --http {ADDRESS}", to_stdio.serve()),
     ];
+    let over_stdio = [format!("direct={command}"), format!("carrick={}", to_http.serve())];
     let few = ["--sizes", "100,10240", "--conc", "1,16"].map(str::to_owned);
     let options = if options.is_empty() { &few[..] } else { options };
     for mode in ["legacy", "stateless"] {
-        println!("\n**gateway, clients in mode {mode}; the server speaks both**");
-        let mut load = Command::new(program("load-http"));
-        load.env("HOME", &folder).args(["--mode", mode]).args(options).args(&gateways);
-        process::run(&mut load)?;
+        let run = |load: &str, gateways: &[&[String]]| {
+            let mut load = Command::new(program(load));
+            load.env("HOME", &folder).args(["--mode", mode]).args(options);
+            process::run(load.args(gateways.concat()))
+        };
+        println!("\n**gateway, clients over HTTP in mode {mode}; the server speaks both**");
+        run("load-http", &[&over_http, &peers_over_http])?;
+        println!("\n**gateway, clients over stdio in mode {mode}; the server speaks both**");
+        run("load-stdio", &[&over_stdio, &peers_over_stdio])?;
     }
     Ok(())
+}
+
+/// A file that names one server for `carrick`.
+struct Config(PathBuf);
+
+impl Config {
+    fn write(path: &Path, server: &Value) -> Result<Config> {
+        fs::write(path, json!({ "mcpServers": { "bare": server } }).to_string())
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Config(path.to_owned()))
+    }
+
+    /// The command of the gateway, for clients over stdio.
+    fn serve(&self) -> String {
+        format!("{} --config {} serve", program("carrick"), self.0.display())
+    }
 }
 
 /// The server behind all of them, ended when this is dropped.

@@ -31,19 +31,30 @@ pub(super) fn measure(servers: &[String]) -> Result<()> {
         "| server | {} |\n|---|---|---|",
         RUNS.map(|(size, ..)| format!("{size} bytes")).join(" | ")
     );
+    let mut failures = Vec::new();
     for server in servers {
         let (name, command) =
             server.split_once('=').ok_or_else(|| format!("{server:?} is not NAME=COMMAND"))?;
-        let mut cells = Vec::new();
-        for (size, short, long) in RUNS {
-            let text: String = TEXT.chars().cycle().take(size).collect();
-            let extra = instructions(command, &text, long)?
-                .saturating_sub(instructions(command, &text, short)?);
-            cells.push((extra / (long - short)).to_string());
+        match row(command) {
+            Ok(cells) => println!("| {name} | {} |", cells.join(" | ")),
+            Err(why) => failures.push(format!("- {name}: {why}")),
         }
-        println!("| {name} | {} |", cells.join(" | "));
+    }
+    if !failures.is_empty() {
+        println!("\nFailed:\n\n{}", failures.join("\n"));
     }
     Ok(())
+}
+
+/// The instructions for one call, by size.
+fn row(command: &str) -> Result<Vec<String>> {
+    let cell = |(size, short, long)| {
+        let text: String = TEXT.chars().cycle().take(size).collect();
+        let extra = instructions(command, &text, long)?
+            .saturating_sub(instructions(command, &text, short)?);
+        Ok((extra / (long - short)).to_string())
+    };
+    RUNS.into_iter().map(cell).collect()
 }
 
 /// All instructions of a server that echoes a text so many times.
@@ -64,16 +75,34 @@ fn instructions(command: &str, text: &str, calls: u64) -> Result<u64> {
     // One more for the answer to `initialize`. The input stays open until all are there:
     // some servers drop what they have not answered when it closes.
     let expected = calls + 1;
-    let answers = BufReader::new(stdout).lines().map_while(std::io::Result::ok);
-    let answers =
-        answers.filter(|line| line.contains("\"result\"")).take(expected as usize).count();
+    let lines = BufReader::new(stdout).lines().map_while(std::io::Result::ok);
+    let (answers, refusal) = count_results(lines, expected);
     drop(writer.join());
     let report = child.wait_with_output().map_err(|error| failed(&error.to_string()))?;
     let report = String::from_utf8_lossy(&report.stderr).into_owned();
-    if answers as u64 != expected {
+    if let Some(refusal) = refusal {
+        return Err(failed(&refusal));
+    }
+    if answers != expected {
         return Err(failed(&format!("{answers} answers to {expected} requests\n{report}")));
     }
     collected(&report).ok_or_else(|| failed(&format!("no count in its report\n{report}")))
+}
+
+/// Counts up to so many results; an error ends the count and is given as well.
+fn count_results(lines: impl Iterator<Item = String>, most: u64) -> (u64, Option<String>) {
+    let mut count = 0;
+    for line in lines {
+        if line.contains("\"result\"") {
+            count += 1;
+        } else if line.contains("\"error\"") {
+            return (count, Some(line));
+        }
+        if count == most {
+            break;
+        }
+    }
+    (count, None)
 }
 
 /// Writes the handshake and the calls; gives the pipe back so that it stays open.
@@ -104,7 +133,17 @@ fn collected(report: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::collected;
+    use super::{collected, count_results};
+
+    #[test]
+    fn results_are_counted_until_all_are_there_or_one_is_refused() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
+        let [result, notice, error] = [r#"{"result":{}}"#, r#"{"method":"a"}"#, r#"{"error":{}}"#];
+        let enough = format!("{result}\n{notice}\n{result}\n{error}");
+        assert_eq!(count_results(lines(&enough), 2), (2, None));
+        assert_eq!(count_results(lines(&enough), 3), (2, Some(error.to_owned())));
+        assert_eq!(count_results(lines(result), 2), (1, None));
+    }
 
     #[test]
     fn the_count_is_read_from_the_report() {

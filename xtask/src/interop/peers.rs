@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Result, npm, process};
+use crate::{Result, npm, pinned, process, python};
 
 /// The pinned versions; a change in one of these files installs anew.
-const PINS: [&str; 3] = [npm::PINS[0], npm::PINS[1], "requirements.txt"];
+const PINS: [&str; 3] = [npm::PINS[0], npm::PINS[1], python::PINS];
 /// The client scripts, copied beside the packages, where Node looks for those.
 const CLIENTS: [&str; 4] = ["python_client.py", "steps.mjs", "ts_client.mjs", "ts1_client.mjs"];
 
@@ -23,27 +23,14 @@ impl Peers {
         let source = process::root().join("interop");
         let target = process::target_directory()?.join("interop");
         let peers = Peers { node: target.join("node"), python: target.join("python") };
-        let stamp = target.join("installed");
-        let pins = pins(&source)?;
-        if fs::read_to_string(&stamp).ok().as_ref() != Some(&pins) {
+        pinned::once(&PINS.map(|file| source.join(file)), &target, || {
             npm::install(&source, &peers.node)?;
-            peers.install_python(&source)?;
-            fs::write(&stamp, pins)
-                .map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
-        }
+            python::install(&source, &peers.python)
+        })?;
         for client in CLIENTS {
             copy(&source.join("clients").join(client), &peers.node.join(client))?;
         }
         Ok(peers)
-    }
-
-    fn install_python(&self, source: &Path) -> Result<()> {
-        process::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&self.python))?;
-        let mut pip = Command::new(self.python.join("bin/pip"));
-        process::run(
-            pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"])
-                .arg(source.join("requirements.txt")),
-        )
     }
 
     /// The official Python client, ready for the arguments of `python_client.py`.
@@ -83,17 +70,6 @@ impl Peers {
     pub(crate) fn python_server(&self, program: &str) -> Vec<String> {
         vec![path(&self.python.join("bin").join(program))]
     }
-}
-
-/// All pins in one text.
-fn pins(source: &Path) -> Result<String> {
-    let mut pins = String::new();
-    for file in PINS {
-        let path = source.join(file);
-        pins += &fs::read_to_string(&path)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    }
-    Ok(pins)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

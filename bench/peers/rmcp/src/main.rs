@@ -2,9 +2,9 @@
 //!
 //! - `stdio`, `http ADDRESS`: as the README and the examples write it. HTTP has sessions
 //!   and answers as event streams.
-//! - `stdio-tuned`, `http-tuned ADDRESS`: all that its options allow. Non-blocking pipes, a
-//!   tool router that is kept instead of made anew for every call; over HTTP plain JSON,
-//!   no sessions and no delay for small packets.
+//! - `stdio-tuned`, `http-tuned ADDRESS`: all that its options allow. A single thread,
+//!   non-blocking pipes, a tool router that is kept instead of made anew for every call; over
+//!   HTTP plain JSON, no sessions and no delay for small packets.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ServerHandler, ServiceExt as _, schemars, tool, tool_handler, tool_router};
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 
 #[derive(Debug, serde::Deserialize, schemars::JsonSchema)]
 struct EchoArguments {
@@ -58,11 +59,17 @@ impl Tuned {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-#[tokio::main]
-async fn main() -> Result<(), Failure> {
+fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let (mode, address) = (arguments.next().unwrap_or_default(), arguments.next());
-    match (mode.as_str(), address) {
+    let is_tuned = mode.ends_with("-tuned");
+    let mut runtime =
+        if is_tuned { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    runtime.enable_all().build()?.block_on(run(&mode, address))
+}
+
+async fn run(mode: &str, address: Option<String>) -> Result<(), Failure> {
+    match (mode, address) {
         ("stdio", None) => drop(Echo.serve(stdio()).await?.waiting().await?),
         ("stdio-tuned", None) => drop(Tuned::new().serve(stdio_pipes()).await?.waiting().await?),
         ("http", Some(address)) => {
