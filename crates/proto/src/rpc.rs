@@ -19,7 +19,7 @@ mod write;
 
 pub use edit::Edits;
 pub use id::Id;
-pub(crate) use json::Cursor;
+pub(crate) use json::{Cursor, check};
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};

@@ -30,7 +30,7 @@ use crate::transport::Transport;
 use crate::transport::child::Process;
 use cache::{Cache, Key};
 use carrick_proto::method::Method;
-use carrick_proto::rpc::Json;
+use carrick_proto::rpc::{Json, push_escaped};
 use carrick_proto::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 use drive::Command;
 use serde::de::DeserializeOwned;
@@ -189,7 +189,7 @@ impl Client {
         arguments: &[u8],
         progress: Option<ProgressHandler>,
     ) -> Result<Json, ClientError> {
-        let params = named(name, arguments)?;
+        let params = named(name, arguments);
         let result = self.request("tools/call", params, Some(name), progress).await?;
         let output = self.shared.cache().output(name);
         if let Some(output) = output {
@@ -236,7 +236,7 @@ impl Client {
     /// # Errors
     /// When there is no such prompt or an argument is missing.
     pub async fn get_prompt_raw(&self, name: &str, arguments: &[u8]) -> Result<Json, ClientError> {
-        self.request("prompts/get", named(name, arguments)?, Some(name), None).await
+        self.request("prompts/get", named(name, arguments), Some(name), None).await
     }
 
     /// Asks whether the server is there (sessions only: since 2026-07-28 there
@@ -316,13 +316,14 @@ impl Shared {
 }
 
 /// Parameters of a name and arguments.
-fn named(name: &str, arguments: &[u8]) -> Result<Vec<u8>, ClientError> {
-    let mut params = b"{\"name\":".to_vec();
-    params.extend(serde_json::to_vec(name).map_err(ClientError::params)?);
-    params.extend_from_slice(b",\"arguments\":");
+fn named(name: &str, arguments: &[u8]) -> Vec<u8> {
+    let mut params = Vec::with_capacity(name.len() + arguments.len() + 40);
+    params.extend_from_slice(b"{\"name\":\"");
+    push_escaped(&mut params, name);
+    params.extend_from_slice(b"\",\"arguments\":");
     params.extend_from_slice(if arguments.is_empty() { b"{}" } else { arguments });
     params.push(b'}');
-    Ok(params)
+    params
 }
 
 /// Reads a result as a type.

@@ -29,7 +29,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use bytes::Bytes;
 use core::time::Duration;
-use params::with_meta;
+use params::{OwnMeta, write_with_meta};
 use serde::Deserialize;
 
 struct Pending {
@@ -94,6 +94,7 @@ pub struct ClientPeer {
     /// Whether the server logs, and from which level on it should.
     logs: bool,
     log_level: Option<LogLevel>,
+    own_meta: OwnMeta,
     asked: request::Asked,
     out: VecDeque<ClientOutput>,
 }
@@ -115,6 +116,7 @@ impl ClientPeer {
             subscriptions: listen::Subscriptions::default(),
             logs: false,
             log_level: None,
+            own_meta: OwnMeta::default(),
             out: VecDeque::new(),
         }
     }
@@ -396,9 +398,16 @@ impl ClientPeer {
                 return id;
             }
         };
-        let params = with_meta(&params, &self.meta(options.progress.then_some(id)));
-        let mut bytes = Vec::with_capacity(params.len() + 80);
-        rpc::request(&mut bytes, &Id::Number(id as i64), method, &params);
+        let own = self.own_meta.of(&self.config, self.revision, self.log_level);
+        let progress = options.progress.then_some(id);
+        let mut bytes = Vec::with_capacity(params.len() + own.len() + 120);
+        if params.trim_ascii().is_empty() && own.is_empty() && progress.is_none() {
+            rpc::request(&mut bytes, &Id::Number(id as i64), method, b"");
+        } else {
+            rpc::request_start(&mut bytes, &Id::Number(id as i64), method);
+            write_with_meta(&mut bytes, &params, own, progress);
+            bytes.push(b'}');
+        }
         let revision = (known != Method::Initialize).then_some(self.revision);
         self.out.push_back(ClientOutput::Send {
             lane: Lane::Exchange(id),
@@ -451,25 +460,6 @@ impl ClientPeer {
             name: None,
         };
         self.out.push_back(ClientOutput::Send { lane: Lane::Connection, bytes, head });
-    }
-
-    /// The members of `_meta` that the revision and the call ask for.
-    fn meta(&self, progress: Option<u64>) -> Vec<(&'static str, String)> {
-        let mut meta = Vec::new();
-        if !self.revision.is_legacy() {
-            let info = serde_json::to_string(&self.config.info).unwrap_or_default();
-            let version = format!("\"{}\"", self.revision);
-            meta.push(("io.modelcontextprotocol/protocolVersion", version));
-            meta.push(("io.modelcontextprotocol/clientInfo", info));
-            let capabilities = self.config.capabilities.clone();
-            meta.push(("io.modelcontextprotocol/clientCapabilities", capabilities));
-            if let Some(level) = self.log_level {
-                let level = format!("\"{}\"", level.name());
-                meta.push(("io.modelcontextprotocol/logLevel", level));
-            }
-        }
-        meta.extend(progress.map(|id| ("progressToken", id.to_string())));
-        meta
     }
 
     /// Ends the connection on this side, and hands out what was running.

@@ -60,9 +60,7 @@ impl Json {
     /// # Errors
     /// When `bytes` are not exactly one JSON value within `limits`.
     pub fn parse(bytes: Bytes, limits: Limits) -> Result<Self, JsonError> {
-        let mut cursor = Cursor::new(&bytes, limits)?;
-        cursor.value()?;
-        cursor.end()?;
+        check(&bytes, limits)?;
         Ok(Self(bytes))
     }
 
@@ -94,6 +92,13 @@ impl Json {
     pub fn read<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         super::de::read(&self.0)
     }
+}
+
+/// Checks that `bytes` are exactly one JSON value within `limits`.
+pub(crate) fn check(bytes: &[u8], limits: Limits) -> Result<(), JsonError> {
+    let mut cursor = Cursor::new(bytes, limits)?;
+    cursor.value()?;
+    cursor.end()
 }
 
 impl fmt::Debug for Json {
