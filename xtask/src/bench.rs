@@ -1,123 +1,77 @@
-//! Our echo server beside rmcp's and the least that any server can do.
+//! Our echo server, client and gateway beside others and beside the least that any can do.
 //!
 //! The rounds are interleaved: every server has its turn in each, so that what else happens
 //! on the machine falls on all alike. `bench/README.md` says how to read the tables.
 
-use std::path::PathBuf;
-use std::process::Command;
+use crate::Result;
+use options::Options;
 
-use crate::{Result, process};
-
+mod bars;
 #[cfg(target_os = "linux")]
 mod call;
+mod client;
+mod curves;
 mod gateway;
+mod generator;
 mod instructions;
+mod lists;
+mod options;
+mod programs;
+mod servers;
+mod sizes;
+mod upstream;
+mod values;
 
-/// The workspace of the generators, the limits and the peers.
-const MANIFEST: &str = "bench/Cargo.toml";
-/// Its packages, built one at a time so that no feature of one reaches another.
-const PACKAGES: [&str; 3] = ["load", "limits", "peer-rmcp"];
-/// Where all programs of a comparison are built: apart from the checks, in release mode.
-const TARGET: &str = "bench/target";
-/// The package with our echo server, and the name of the example that it is.
-const OURS: (&str, &str) = ("carrick-testkit", "echo");
+/// A part and what runs it.
+struct Part {
+    name: &'static str,
+    measure: fn(&Options) -> Result<()>,
+}
 
-const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway", "call"];
-
-const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
-    Options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
+const PARTS: [Part; 12] = [
+    Part { name: "stdio", measure: servers::stdio },
+    Part { name: "cold", measure: servers::cold },
+    Part { name: "instructions", measure: |_| instructions::measure(&programs::stdio_servers()) },
+    Part { name: "http", measure: servers::http },
+    Part { name: "sse", measure: servers::sse },
+    Part { name: "list", measure: lists::measure },
+    Part { name: "sessions", measure: servers::sessions },
+    Part { name: "client", measure: client::measure },
+    Part { name: "gateway", measure: gateway::measure },
+    Part { name: "curves", measure: curves::measure },
+    Part { name: "call", measure: |_| call() },
+    Part { name: "sizes", measure: |_| sizes::measure() },
+];
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (parts, options) = split(arguments);
-    if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        return Err(format!("no benchmark named {part:?}\n{USAGE}"));
+    let (names, options) = split(arguments);
+    let is_known = |name: &String| PARTS.iter().any(|part| part.name == name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        return Err(format!("no benchmark named {name:?}\n{}", usage()));
     }
-    let is_chosen = |part: &&str| parts.is_empty() || parts.iter().any(|chosen| chosen == part);
-    let chosen: Vec<&str> = PARTS.into_iter().filter(is_chosen).collect();
-    if chosen != ["call"] {
-        build()?;
+    let options = Options::parse(options).map_err(|why| format!("{why}\n{}", usage()))?;
+    let is_chosen = |part: &&Part| names.is_empty() || names.iter().any(|name| name == part.name);
+    let chosen: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
+    if chosen.iter().any(|part| part.name != "call") {
+        programs::build()?;
     }
-    for part in chosen {
-        match part {
-            "stdio" => stdio(options)?,
-            "instructions" => instructions::measure(&stdio_servers())?,
-            "http" => http(options)?,
-            "sessions" => sessions(options)?,
-            "gateway" => gateway::measure(options)?,
-            _ => call()?,
-        }
-    }
-    Ok(())
+    chosen.into_iter().try_for_each(|part| (part.measure)(&options))
+}
+
+fn usage() -> String {
+    let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+    format!(
+        "usage: cargo xtask bench [{}]… [--save] [--peer NAME=COMMAND]… [--count N] [--option value]…\n\
+         Other options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.",
+        names.join("|")
+    )
 }
 
 /// The names of benchmarks, and the options behind them.
 fn split(arguments: &[String]) -> (&[String], &[String]) {
     let parts = arguments.iter().take_while(|argument| !argument.starts_with("--")).count();
     arguments.split_at(parts)
-}
-
-fn build() -> Result<()> {
-    for package in PACKAGES {
-        build_release(&["--manifest-path", MANIFEST, "--package", package])?;
-    }
-    let (package, example) = OURS;
-    build_release(&["--package", package, "--example", example])
-}
-
-fn build_release(arguments: &[&str]) -> Result<()> {
-    let mut command = process::cargo(&["build", "--release", "--locked"]);
-    process::run(command.args(arguments).env("CARGO_TARGET_DIR", process::root().join(TARGET)))
-}
-
-fn program(name: &str) -> String {
-    let path: PathBuf =
-        [process::root(), TARGET.as_ref(), "release".as_ref(), name.as_ref()].iter().collect();
-    path.display().to_string()
-}
-
-fn ours() -> String {
-    program(&format!("examples/{}", OURS.1))
-}
-
-/// `NAME=COMMAND` of the servers over stdio, the limit first.
-fn stdio_servers() -> Vec<String> {
-    let (rmcp, bare) = (program("peer-rmcp"), program("bare-stdio"));
-    let asynchronous = program("bare-stdio-async");
-    vec![
-        format!("bare={bare}"),
-        format!("bare-async={asynchronous} inline"),
-        format!("carrick={} stdio", ours()),
-        format!("rmcp={rmcp} stdio"),
-        format!("rmcp-tuned={rmcp} stdio-tuned"),
-    ]
-}
-
-fn stdio(options: &[String]) -> Result<()> {
-    process::run(Command::new(program("load-stdio")).args(options).args(stdio_servers()))
-}
-
-fn http(options: &[String]) -> Result<()> {
-    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
-}
-
-/// Idle sessions: what each costs in memory.
-fn sessions(options: &[String]) -> Result<()> {
-    let few = ["--rounds", "1", "--sizes", "", "--sessions", "1000,10000"].map(str::to_owned);
-    let options = if options.is_empty() { &few[..] } else { options };
-    process::run(Command::new(program("load-http")).args(options).args(http_servers()))
-}
-
-/// `NAME=COMMAND` of the servers over HTTP, the limit first.
-fn http_servers() -> [String; 4] {
-    const ADDRESS: &str = "127.0.0.1:{port}";
-    let (rmcp, bare) = (program("peer-rmcp"), program("bare-http"));
-    [
-        format!("bare={bare} {ADDRESS}"),
-        format!("carrick={} http {ADDRESS}", ours()),
-        format!("rmcp={rmcp} http {ADDRESS}"),
-        format!("rmcp-tuned={rmcp} http-tuned {ADDRESS}"),
-    ]
 }
 
 #[cfg(target_os = "linux")]
@@ -145,5 +99,6 @@ mod tests {
     #[test]
     fn unknown_benchmarks_are_refused_before_anything_is_built() {
         assert!(run(&["nothing".to_owned()]).unwrap_err().contains("no benchmark named"));
+        assert!(run(&["stdio".to_owned(), "--rounds".to_owned()]).is_err());
     }
 }
