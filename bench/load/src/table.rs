@@ -97,9 +97,12 @@ impl Table {
     /// value, with tabs between.
     pub(crate) fn values(&self) -> String {
         let mut out = String::new();
-        for ((scenario, server, metric), rounds) in &self.values {
-            for (round, value) in rounds {
-                let _ = writeln!(out, "{scenario}\t{server}\t{metric}\t{round}\t{value}");
+        for (scenario, server) in &self.rows {
+            for (metric, _) in METRICS {
+                let rounds = self.rounds(scenario, server, metric).into_iter().flatten();
+                for (round, value) in rounds {
+                    let _ = writeln!(out, "{scenario}\t{server}\t{metric}\t{round}\t{value}");
+                }
             }
         }
         out

@@ -40,10 +40,10 @@ fn draw(table: &Table, title: &str, unit: &str, out: &mut String) -> Result<(), 
     area.fill(&WHITE)?;
     let (x, y) = table.ranges().ok_or("the table has no values")?;
     let mut chart = ChartBuilder::on(&area)
-        .caption(title, (FONT, 20))
+        .caption(title, (FONT, 24))
         .margin(12)
-        .x_label_area_size(42)
-        .y_label_area_size(72)
+        .x_label_area_size(46)
+        .y_label_area_size(78)
         .build_cartesian_2d((x.0..x.1).log_scale(), (y.0..y.1).log_scale())?;
     chart
         .configure_mesh()
@@ -51,7 +51,7 @@ fn draw(table: &Table, title: &str, unit: &str, out: &mut String) -> Result<(), 
         .y_desc(unit)
         .x_label_formatter(&|value| short(*value))
         .y_label_formatter(&|value| short(*value))
-        .label_style((FONT, 13))
+        .label_style((FONT, 16))
         .light_line_style(BLACK.mix(0.04))
         .bold_line_style(BLACK.mix(0.12))
         .draw()?;
@@ -68,7 +68,7 @@ fn draw(table: &Table, title: &str, unit: &str, out: &mut String) -> Result<(), 
         .position(SeriesLabelPosition::UpperLeft)
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.2))
-        .label_font((FONT, 14))
+        .label_font((FONT, 17))
         .draw()?;
     area.present()?;
     Ok(())
