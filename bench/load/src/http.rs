@@ -106,10 +106,12 @@ impl Plan {
     ) -> Outcome<()> {
         const START: &str = "cold start to first tools/list; memory after all load";
         const LIMIT: Duration = Duration::from_secs(60);
-        let (server, started) = Server::start(spec, command).await?;
-        let (server, name) = (Rc::new(server), short(spec));
+        let (mut server, started) = Server::start(spec, command).await?;
         server.first_list(self.mode).await?;
-        table.add(START, name, round, "cold ms", started.elapsed().as_secs_f64() * 1e3);
+        let elapsed = started.elapsed();
+        server.still_runs()?;
+        let (server, name) = (Rc::new(server), short(spec));
+        table.add(START, name, round, "cold ms", elapsed.as_secs_f64() * 1e3);
         table.add(START, name, round, "rss MiB", memory_mib(&server.processes(), "VmRSS"));
         let echoes = self.sizes.iter().map(|size| {
             // A megabyte on each of many connections measures the machine's memory.
@@ -175,6 +177,16 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         Ok((server, started))
+    }
+
+    /// Refuses the answers of a stranger, who may have taken the free port before the server
+    /// did.
+    fn still_runs(&mut self) -> Outcome<()> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!("it ended, {status}, and another one answers")),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn processes(&self) -> Vec<i32> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -73,11 +73,13 @@ impl Plan {
             .collect();
         let lists = self.lists.then(|| Request::list(self.mode));
         for request in echoes.iter().chain(&lists) {
+            let _watchdog = server.watchdog();
             server.one_by_one(request, self.time / 5)?; // to warm up
             let run = server.one_by_one(request, self.time)?;
             table.add_run(&format!("sequential, {}", request.name), name, round, run);
         }
         for request in echoes.iter().filter(|_| self.window > 0) {
+            let _watchdog = server.watchdog();
             server.overlapping(request, self.time / 5, self.window)?;
             let run = server.overlapping(request, self.time, self.window)?;
             let scenario = format!("window {}, {}", self.window, request.name);
@@ -123,6 +125,20 @@ impl Server {
 
     fn processes(&self) -> Vec<i32> {
         i32::try_from(self.child.id()).map(tree).unwrap_or_default()
+    }
+
+    /// Ends the server unless what is given is dropped in time: some servers never answer what
+    /// is too large for them, and reading waits for ever.
+    fn watchdog(&self) -> mpsc::Sender<()> {
+        const LIMIT: Duration = Duration::from_secs(60);
+        let (running, done) = mpsc::channel();
+        let processes = self.processes();
+        thread::spawn(move || {
+            if done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                end(&processes);
+            }
+        });
+        running
     }
 
     fn send(&mut self, line: &[u8]) -> Outcome<()> {
