@@ -15,6 +15,7 @@ mod gateway;
 mod generator;
 mod instructions;
 mod lists;
+mod micro;
 mod options;
 mod programs;
 mod servers;
@@ -45,6 +46,9 @@ const PARTS: [Part; 12] = [
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some(done) = micro::run(arguments) {
+        return done;
+    }
     let (names, options) = split(arguments);
     let is_known = |name: &String| PARTS.iter().any(|part| part.name == name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {
@@ -63,6 +67,7 @@ fn usage() -> String {
     let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
     format!(
         "usage: cargo xtask bench [{}]… [--save] [--peer NAME=COMMAND]… [--count N] [--option value]…\n\
+         \x20      cargo xtask bench micro [FILTER] | allocations\n\
          Other options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.",
         names.join("|")
     )

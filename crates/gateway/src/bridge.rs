@@ -310,7 +310,7 @@ impl Relay for Bridge {
 impl CallRelay for Bridge {
     fn done(self: Arc<Self>, result: Result<Reply, CallError>) {
         let end = match result {
-            Ok(reply) => End::Answered(Box::new(reply)),
+            Ok(reply) => End::Answered(reply),
             Err(error) => End::Failed(error),
         };
         let bytes = end.bytes();

@@ -250,7 +250,7 @@ impl CallRelay for Passing {
                 if self.method == Method::ToolsList {
                     self.gateway.learn(&reply);
                 }
-                self.finish(Outcome::Forwarded(Box::new(reply)));
+                self.finish(Outcome::Forwarded(reply));
             }
             Err(error) => self.fail(error::of_call(self.gateway.upstream.name(), error)),
         }

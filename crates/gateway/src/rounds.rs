@@ -48,7 +48,7 @@ async fn members(passing: &Passing, reply: &Reply) -> Result<Vec<u8>, Outcome> {
         };
         if answer.is_error() {
             // A question that has no answer ends the call, in the client's words.
-            return Err(Outcome::Forwarded(Box::new(answer)));
+            return Err(Outcome::Forwarded(answer));
         }
         push_answer(&mut members, &ask, &answer, reply).map_err(|error| fail(&error))?;
     }

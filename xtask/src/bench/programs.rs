@@ -9,7 +9,7 @@ pub(super) const MANIFEST: &str = "bench/Cargo.toml";
 /// Its packages, built one at a time so that no feature of one reaches another.
 const PACKAGES: [&str; 3] = ["load", "limits", "peer-rmcp"];
 /// Where all programs of a comparison are built: apart from the checks, in release mode.
-const TARGET: &str = "bench/target";
+pub(super) const TARGET: &str = "bench/target";
 /// The package with our echo server and our client, which are examples of it.
 pub(super) const OURS: &str = "carrick-testkit";
 const EXAMPLES: [&str; 2] = ["echo", "client_calls"];

@@ -32,7 +32,7 @@ pub(super) struct Waiting {
 
 /// How a call has ended.
 pub(super) enum End {
-    Answered(Box<Reply>),
+    Answered(Reply),
     Failed(CallError),
     Refused(RpcError),
 }

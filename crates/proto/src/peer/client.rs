@@ -400,7 +400,7 @@ impl ClientPeer {
             bytes,
             head: Head {
                 method: known,
-                method_name: method.to_string(),
+                method_name: output::lasting(known, method),
                 is_request: true,
                 revision,
                 name: name.map(Into::into),
@@ -438,7 +438,7 @@ impl ClientPeer {
     fn push_plain(&mut self, bytes: Vec<u8>, method: Method, name: &str) {
         let head = Head {
             method,
-            method_name: name.into(),
+            method_name: output::lasting(method, name),
             is_request: false,
             revision: Some(self.revision),
             name: None,

@@ -30,7 +30,7 @@ pub(super) enum Command {
     },
     Forward {
         ticket: u64,
-        forward: Box<Forward>,
+        forward: Forward,
         waiter: Waiter,
     },
     Notify(Box<Message>, Revision),

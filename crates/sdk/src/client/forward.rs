@@ -48,7 +48,7 @@ impl Client {
         let ticket = super::call::ticket();
         let call = Arc::new(Call { over: AtomicBool::new(false), relay });
         let waiter = Waiter(call.clone());
-        let command = Command::Forward { ticket, forward: Box::new(forward), waiter };
+        let command = Command::Forward { ticket, forward, waiter };
         // Without a loop the waiter, which is dropped then, tells of the end.
         let _ = self.commands.send(command);
         Forwarded { commands: self.commands.clone(), ticket, call }

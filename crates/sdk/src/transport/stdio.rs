@@ -23,8 +23,12 @@ pub use self::own::{Input, Output, take};
 /// How long a line may be unless told otherwise: 64 MiB.
 pub const DEFAULT_LINE_LIMIT: usize = 64 * 1024 * 1024;
 
-/// The least room that is read into.
+/// How much is read at once.
 const READ: usize = 8 * 1024;
+
+/// The least room that is read into: as long as there is that much, messages that are still in
+/// use do not make the next one begin a new buffer.
+const ROOM: usize = 2 * 1024;
 
 /// The memory of longer lines than this is given back at once.
 const KEEP: usize = 256 * 1024;
@@ -77,7 +81,7 @@ impl Lines {
     ///
     /// Those of `reader`.
     pub async fn fill(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
-        if self.buffer.capacity() - self.buffer.len() < READ {
+        if self.buffer.capacity() - self.buffer.len() < ROOM {
             // A long line is read in ever larger pieces.
             self.buffer.reserve(self.buffer.len().clamp(READ, KEEP));
         }

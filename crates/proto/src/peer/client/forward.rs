@@ -1,5 +1,6 @@
 //! Requests that are passed on for somebody else.
 
+use super::output::lasting;
 use super::{CallError, CallOptions, ClientOutput, ClientPeer, Head, Phase};
 use crate::method::Method;
 use crate::peer::pass::{self, Caller, MetaAt, Reply};
@@ -92,7 +93,7 @@ impl ClientPeer {
             bytes,
             head: Head {
                 method: message.method(),
-                method_name: name.into_owned(),
+                method_name: lasting(message.method(), &name),
                 is_request: true,
                 revision: Some(self.revision),
                 name: pass::target(message).map(Cow::into_owned),

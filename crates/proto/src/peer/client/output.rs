@@ -6,6 +6,7 @@ use crate::peer::{Changed, Lane, Reply};
 use crate::revision::Revision;
 use crate::rpc::{Id, Json, Message};
 use crate::types::{Progress, SubscriptionFilter};
+use alloc::borrow::{Cow, ToOwned as _};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -16,13 +17,21 @@ pub struct Head {
     /// The method; [`Method::Unknown`] for responses.
     pub method: Method,
     /// The method's name on the wire; empty for responses.
-    pub method_name: String,
+    pub method_name: Cow<'static, str>,
     /// Whether an answer is expected on the lane.
     pub is_request: bool,
     /// The revision of the message; none for `initialize`, which negotiates it.
     pub revision: Option<Revision>,
     /// The tool, prompt or URI that `Mcp-Name` mirrors.
     pub name: Option<String>,
+}
+
+/// The name of a method, which only those that the protocol does not know have to be kept.
+pub(super) fn lasting(method: Method, name: &str) -> Cow<'static, str> {
+    match method {
+        Method::Unknown => name.to_owned().into(),
+        known => known.name().into(),
+    }
 }
 
 /// What the driver has to do.

@@ -5,7 +5,6 @@ use crate::peer::{Lane, Reply};
 use crate::revision::Revision;
 use crate::rpc::{self, Id, Json, Message};
 use crate::types::{CallToolResult, LogLevel, RpcError, SubscriptionFilter};
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -103,7 +102,7 @@ pub enum Outcome {
     /// An error.
     Error(RpcError),
     /// What another server answered, in whatever revision that was.
-    Forwarded(Box<Reply>),
+    Forwarded(Reply),
 }
 
 impl Outcome {

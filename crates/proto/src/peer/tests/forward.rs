@@ -119,7 +119,7 @@ impl Between {
         let Some(ClientOutput::Forwarded(_, reply)) = self.heard.pop() else {
             panic!("no answer: {:?}", self.heard)
         };
-        self.front.respond(key, Outcome::Forwarded(reply.into()));
+        self.front.respond(key, Outcome::Forwarded(reply));
         self.drain();
         self.to_client.pop().unwrap()
     }

@@ -1,5 +1,7 @@
 //! Requests and their headers.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Uri};
@@ -92,8 +94,15 @@ impl Link {
         if !head.revision.is_some_and(|revision| revision.rules().mirrored_headers) {
             return Ok(request);
         }
-        if !head.method_name.is_empty() {
-            headers.insert(name::METHOD, HeaderValue::from_str(&head.method_name)?);
+        match &head.method_name {
+            // Of the protocol's own names there is none that could not stand in a header.
+            none if none.is_empty() => {}
+            Cow::Borrowed(known) => {
+                headers.insert(name::METHOD, HeaderValue::from_static(known));
+            }
+            Cow::Owned(name) => {
+                headers.insert(name::METHOD, HeaderValue::from_str(name)?);
+            }
         }
         if let Some(target) = &head.name {
             headers.insert(name::NAME, HeaderValue::from_str(&encode_value(target))?);

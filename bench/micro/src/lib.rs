@@ -1,0 +1,3 @@
+//! What the programs of this package measure with.
+
+pub mod messages;
