@@ -20,8 +20,8 @@ pub use client::{
 };
 pub use pass::{Caller, Reply};
 pub use server::{
-    AskKey, AskPlace, Call, CallKey, Envelope, Identity, Outcome, Sent, ServerOutput, ServerPeer,
-    SubscriptionLimits,
+    AskKey, AskPlace, Call, CallKey, Envelope, Identity, KnownClient, Outcome, Sent, ServerOutput,
+    ServerPeer, SubscriptionLimits,
 };
 
 /// The start of some text, for a log or an error.

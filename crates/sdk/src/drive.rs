@@ -12,7 +12,7 @@ mod waiting;
 use crate::server::{Asks, Connection, Dispatch, Service};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
-use carrick_proto::rpc::{self, Limits};
+use carrick_proto::rpc::{self, Limits, Scanned};
 use carrick_proto::types::RpcError;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -227,6 +227,9 @@ impl<T: Transport> Driver<T> {
     fn event(&mut self, event: Event) {
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(lane, bytes),
+            Event::Scanned { lane, message } => {
+                self.peer.handle_scanned(lane, Scanned::One(message));
+            }
             Event::LaneEnd { lane, .. } => self.peer.drop_lane(lane),
             // Sessions and streams of theirs are lost by clients.
             Event::SessionLost | Event::StreamClosed { .. } => {}

@@ -29,6 +29,7 @@ use core::fmt;
 use core::time::Duration;
 
 use bytes::Bytes;
+use http::uri::Authority;
 use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
@@ -99,8 +100,8 @@ impl HttpClient {
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Body>, NetError> {
         let host = checked_host(request.uri())?;
         let sending = self.inner.request(request.map(Full::new));
-        let answer = within(self.read_timeout, sending, &host).await?;
-        let response = answer.map_err(|error| NetError::from_client(&host, error))?;
+        let answer = within(self.read_timeout, sending, host.as_str()).await?;
+        let response = answer.map_err(|error| NetError::from_client(host.as_str(), error))?;
         Ok(response.map(|incoming| Body::new(incoming, host, self.read_timeout)))
     }
 }
@@ -127,19 +128,18 @@ pub(crate) fn chance() -> u8 {
 ///
 /// A user name or password in the URI is refused rather than dropped in silence or repeated in
 /// logs: credentials belong in headers.
-fn checked_host(uri: &Uri) -> Result<String, NetError> {
+fn checked_host(uri: &Uri) -> Result<Authority, NetError> {
     let Some(authority) = uri.authority() else {
         return Err(NetError::invalid_url("", "it names no host; write http://… or https://…"));
     };
-    let host = match authority.port() {
-        Some(port) => format!("{}:{port}", authority.host()),
-        None => authority.host().to_owned(),
-    };
-    if authority.as_str().contains('@') {
-        return Err(NetError::invalid_url(&host, "it holds credentials; send them in a header"));
+    if let Some((_, host)) = authority.as_str().rsplit_once('@') {
+        return Err(NetError::invalid_url(host, "it holds credentials; send them in a header"));
     }
     match uri.scheme_str() {
-        Some("http" | "https") => Ok(host),
-        _ => Err(NetError::invalid_url(&host, "the scheme is neither http nor https")),
+        Some("http" | "https") => Ok(authority.clone()),
+        _ => {
+            let text = "the scheme is neither http nor https";
+            Err(NetError::invalid_url(authority.as_str(), text))
+        }
     }
 }

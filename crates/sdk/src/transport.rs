@@ -14,6 +14,7 @@ pub use memory::{MemoryTransport, memory};
 
 use bytes::Bytes;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
+use carrick_proto::rpc::Message;
 use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -53,6 +54,13 @@ pub enum Event {
         lane: Lane,
         /// The message.
         bytes: Bytes,
+    },
+    /// A message arrived that the transport has had to look at itself.
+    Scanned {
+        /// The exchange it came on.
+        lane: Lane,
+        /// The message.
+        message: Message,
     },
     /// An exchange has ended without more messages to come.
     LaneEnd {

@@ -174,6 +174,11 @@ impl ClientPeer {
         }
     }
 
+    /// Takes a message that came on `lane` and has been scanned already.
+    pub fn handle_scanned(&mut self, now: Duration, lane: Lane, message: Message) {
+        self.handle_message(now, lane, message);
+    }
+
     /// Takes the end of an exchange; without effect when it has been answered.
     pub fn handle_lane_end(&mut self, now: Duration, lane: Lane, end: LaneEnd) {
         let Lane::Exchange(id) = lane else { return };
@@ -402,6 +407,7 @@ impl ClientPeer {
                 method: known,
                 method_name: output::lasting(known, method),
                 is_request: true,
+                id: Some(Id::Number(id as i64)),
                 revision,
                 name: name.map(Into::into),
             },
@@ -440,6 +446,7 @@ impl ClientPeer {
             method,
             method_name: output::lasting(method, name),
             is_request: false,
+            id: None,
             revision: Some(self.revision),
             name: None,
         };

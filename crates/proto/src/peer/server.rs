@@ -9,7 +9,7 @@ mod listen;
 mod opening;
 mod output;
 
-pub use ask::AskKey;
+pub use ask::{AskKey, KnownClient};
 pub use forward::AskPlace;
 pub use identity::Identity;
 pub use listen::SubscriptionLimits;

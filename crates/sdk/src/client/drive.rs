@@ -294,6 +294,7 @@ impl<T: Transport> Driver<T> {
         let now = self.now();
         match event {
             Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
+            Event::Scanned { lane, message } => self.peer.handle_scanned(now, lane, message),
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
             Event::StreamClosed { lane, retry } => self.stream_closed(lane, retry),
             Event::SessionLost => self.peer.handle_session_lost(now),

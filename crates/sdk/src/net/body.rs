@@ -5,6 +5,7 @@ use core::future::Future;
 use core::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::uri::Authority;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 
@@ -16,12 +17,12 @@ use super::error::{NetError, NetErrorKind};
 /// for the next request.
 pub struct Body {
     incoming: Incoming,
-    host: String,
+    host: Authority,
     read_timeout: Option<Duration>,
 }
 
 impl Body {
-    pub(super) fn new(incoming: Incoming, host: String, read_timeout: Option<Duration>) -> Self {
+    pub(super) fn new(incoming: Incoming, host: Authority, read_timeout: Option<Duration>) -> Self {
         Self { incoming, host, read_timeout }
     }
 
@@ -34,10 +35,10 @@ impl Body {
     /// [`NetErrorKind::Timeout`] after [`read_timeout`](super::Options::read_timeout).
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         loop {
-            let next = within(self.read_timeout, self.incoming.frame(), &self.host).await?;
+            let next = within(self.read_timeout, self.incoming.frame(), self.host.as_str()).await?;
             let Some(frame) = next else { return Ok(None) };
-            let frame =
-                frame.map_err(|error| NetError::new(NetErrorKind::Body, &self.host, error))?;
+            let frame = frame
+                .map_err(|error| NetError::new(NetErrorKind::Body, self.host.as_str(), error))?;
             // Trailers carry nothing that any caller here uses.
             match frame.into_data() {
                 Ok(data) if !data.is_empty() => return Ok(Some(data)),
@@ -77,7 +78,7 @@ impl Body {
     fn too_large(&self, limit: usize) -> NetError {
         NetError::plain(
             NetErrorKind::TooLarge,
-            &self.host,
+            self.host.as_str(),
             format!("more than the {limit} bytes allowed"),
         )
     }

@@ -13,6 +13,7 @@
 //! ```
 
 mod client;
+mod header;
 mod server;
 
 pub use client::{Form, HttpOptions, HttpTransport, HttpTransportError, Retry};

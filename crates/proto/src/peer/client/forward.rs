@@ -95,6 +95,7 @@ impl ClientPeer {
                 method: message.method(),
                 method_name: lasting(message.method(), &name),
                 is_request: true,
+                id: Some(Id::Number(id as i64)),
                 revision: Some(self.revision),
                 name: pass::target(message).map(Cow::into_owned),
             },

@@ -20,6 +20,8 @@ pub struct Head {
     pub method_name: Cow<'static, str>,
     /// Whether an answer is expected on the lane.
     pub is_request: bool,
+    /// The id of a request; none of any other message.
+    pub id: Option<Id>,
     /// The revision of the message; none for `initialize`, which negotiates it.
     pub revision: Option<Revision>,
     /// The tool, prompt or URI that `Mcp-Name` mirrors.

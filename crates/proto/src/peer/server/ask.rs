@@ -58,7 +58,36 @@ impl Client {
     }
 }
 
+/// What the client of some session said of itself: see
+/// [`ServerPeer::share_client`].
+#[derive(Default)]
+pub struct KnownClient(Client);
+
+impl KnownClient {
+    /// Texts up to this size are shared, so that one session does not keep the
+    /// large text of another that has ended. In bytes.
+    const LARGEST: usize = 4 << 10;
+
+    fn share(own: &mut Option<Arc<str>>, known: &mut Option<Arc<str>>) {
+        if own == known {
+            own.clone_from(known);
+        } else if own.as_ref().is_none_or(|text| text.len() <= Self::LARGEST) {
+            known.clone_from(own);
+        }
+    }
+}
+
 impl ServerPeer {
+    /// Lets many sessions of the same client keep what it said of itself once: a
+    /// session that has said the same as the one that was here last takes it from
+    /// there, and any other leaves its own for the next.
+    pub fn share_client(&mut self, known: &mut KnownClient) {
+        if let Some(session) = &mut self.session {
+            KnownClient::share(&mut session.client.info, &mut known.0.info);
+            KnownClient::share(&mut session.client.capabilities, &mut known.0.capabilities);
+        }
+    }
+
     /// Sends a request to the client on behalf of a call; `params` is in the
     /// newest revision's shape, and the answer comes as
     /// [`ServerOutput::Answered`].
@@ -152,5 +181,50 @@ impl ServerPeer {
     fn cancel_ask(&mut self, ask: AskKey, open: Open) {
         let params = format!("{{\"requestId\":{}}}", ask.0).into_bytes();
         self.notify(open.lane, open.revision, Method::Cancelled, params);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::Identity;
+    use crate::rpc::Limits;
+    use crate::types::{Implementation, ServerCapabilities};
+
+    /// A session whose client has this to say of itself.
+    fn session(info: &str) -> ServerPeer {
+        let own = Implementation::new("s", "1");
+        let identity = Identity::new(&own, &ServerCapabilities::default(), None).unwrap();
+        let mut peer = ServerPeer::new(Arc::new(identity), Limits::default());
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"{info}","version":"1"}}}}}}"#
+        );
+        peer.handle_input(Lane::Connection, Bytes::from(text));
+        peer
+    }
+
+    fn texts(peer: &ServerPeer) -> Vec<Arc<str>> {
+        let client = peer.session.as_ref().map(|session| session.client.clone());
+        client.into_iter().flat_map(|client| [client.info, client.capabilities]).flatten().collect()
+    }
+
+    #[test]
+    fn sessions_of_the_same_client_keep_what_it_said_once() {
+        let mut known = KnownClient::default();
+        let large = "x".repeat(KnownClient::LARGEST);
+        let [mut one, mut same, mut other, mut loud, mut again] =
+            ["a", "a", "b", &large, "b"].map(session);
+        for peer in [&mut one, &mut same, &mut other, &mut loud, &mut again] {
+            let before = texts(peer);
+            peer.share_client(&mut known);
+            assert_eq!(texts(peer), before, "nothing is lost");
+        }
+        let is_shared = |left: &ServerPeer, right: &ServerPeer| {
+            let (left, right) = (texts(left), texts(right));
+            [0, 1].map(|at| Arc::ptr_eq(&left[at], &right[at]))
+        };
+        assert_eq!(is_shared(&one, &same), [true, true]);
+        assert_eq!(is_shared(&one, &other), [false, true]);
+        assert_eq!(is_shared(&other, &again), [true, true], "what is large is not kept");
     }
 }

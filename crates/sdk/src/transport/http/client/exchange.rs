@@ -5,16 +5,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 
-use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, name, probe_verdict};
+use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, probe_verdict};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
-use carrick_proto::rpc::{self, Id, Kind, Limits, Scanned};
+use carrick_proto::rpc::{self, Kind, Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::net::{Body, NetError};
 
 use crate::transport::Event;
 
+use super::super::header;
 use super::{Form, Link, Queued, headers, old, stream};
 
 /// Longest part of an error's body that is kept as text, in bytes.
@@ -30,7 +31,6 @@ const MAX_REDIRECTS: usize = 3;
 pub(super) struct Asked<'a> {
     pub(super) lane: Lane,
     pub(super) head: &'a Head,
-    pub(super) id: Option<Id>,
     /// The session that it was sent in.
     pub(super) session: Option<HeaderValue>,
 }
@@ -70,11 +70,7 @@ async fn exchange(
     if let Some(endpoint) = link.endpoint() {
         return old::post(link, endpoint, bytes, head).await;
     }
-    let id = match rpc::scan(bytes.clone(), Limits::default()) {
-        Ok(Scanned::One(message)) => message.id().cloned(),
-        _ => None,
-    };
-    let mut asked = Asked { lane, head, id, session: None };
+    let mut asked = Asked { lane, head, session: None };
     let mut first = true;
     let response = loop {
         let (response, session) = post(link, bytes.clone(), head).await.map_err(LaneEnd::Lost)?;
@@ -144,36 +140,34 @@ async fn post(
     bytes: Bytes,
     head: &Head,
 ) -> Result<(Response<Body>, Option<HeaderValue>), String> {
-    let request = link.post(bytes, head).map_err(|error| error.to_string())?;
-    let session = request.headers().get(name::SESSION_ID).cloned();
-    Ok((send(link, request).await?, session))
+    let mut session = None;
+    let response = send(link, || {
+        let request = link.post(bytes.clone(), head).map_err(|error| error.to_string())?;
+        session = request.headers().get(&header::SESSION_ID).cloned();
+        Ok(request)
+    });
+    Ok((response.await?, session))
 }
 
-/// Sends a request, following redirects that stay where they are.
+/// Sends a request, following redirects that stay where they are: then it is made
+/// again.
 pub(super) async fn send(
     link: &Link,
-    mut request: Request<Bytes>,
+    mut make: impl FnMut() -> Result<Request<Bytes>, String>,
 ) -> Result<Response<Body>, String> {
+    let mut request = make()?;
     for _ in 0..MAX_REDIRECTS {
-        let again = copy(&request);
+        let uri = request.uri().clone();
         let response = link.http.send(request).await.map_err(|error| error.to_string())?;
         let status = response.status().as_u16();
-        let Some(target) = headers::redirect(again.uri(), status, response.headers()) else {
+        let Some(target) = headers::redirect(&uri, status, response.headers()) else {
             return Ok(response);
         };
         drop(response.into_body().collect(ERROR_TEXT).await);
-        request = again;
+        request = make()?;
         *request.uri_mut() = target;
     }
     Err(format!("more than {MAX_REDIRECTS} redirects"))
-}
-
-fn copy(request: &Request<Bytes>) -> Request<Bytes> {
-    let mut copy = Request::new(request.body().clone());
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.headers_mut() = request.headers().clone();
-    copy
 }
 
 /// Takes the answer of a successful exchange.
@@ -240,17 +234,19 @@ pub(super) async fn deliver(
     bytes: Bytes,
     session: &Result<Option<HeaderValue>, String>,
 ) -> Delivered {
-    let response = match rpc::scan(bytes.clone(), Limits::default()) {
-        Ok(Scanned::One(message)) if message.id() == asked.id.as_ref() => match message.kind() {
-            Kind::Result => Some(true),
-            Kind::Error => Some(false),
-            _ => None,
-        },
-        _ => None,
-    };
-    let Some(success) = response else {
-        link.tell(Event::Message { lane: asked.lane, bytes }).await;
+    let lane = asked.lane;
+    let Ok(Scanned::One(message)) = rpc::scan(bytes.clone(), Limits::default()) else {
+        // The engine says what is wrong with it.
+        link.tell(Event::Message { lane, bytes }).await;
         return Delivered::Other;
+    };
+    let success = match message.kind() {
+        Kind::Result if message.id() == asked.head.id.as_ref() => true,
+        Kind::Error if message.id() == asked.head.id.as_ref() => false,
+        _ => {
+            link.tell(Event::Scanned { lane, message }).await;
+            return Delivered::Other;
+        }
     };
     if success && asked.head.method == Method::Initialize {
         match session {
@@ -264,8 +260,11 @@ pub(super) async fn deliver(
     }
     let lists_tools = success && asked.head.method == Method::ToolsList;
     let mirrored = asked.head.revision.is_some_and(|revision| revision.rules().mirrored_headers);
-    let bytes = if lists_tools && mirrored { link.params().learn(bytes) } else { bytes };
-    link.tell(Event::Message { lane: asked.lane, bytes }).await;
+    let event = match lists_tools && mirrored {
+        true => Event::Message { lane, bytes: link.params().learn(bytes) },
+        false => Event::Scanned { lane, message },
+    };
+    link.tell(event).await;
     Delivered::Response
 }
 
@@ -288,7 +287,7 @@ fn error_for(asked: &Asked<'_>, body: Bytes) -> Option<Bytes> {
     let RpcError { code, message, data, .. } = refusal.error;
     let data = data.as_ref().map(|data| data.get().as_bytes());
     let mut out = Vec::with_capacity(body.len());
-    rpc::error_response(&mut out, asked.id.as_ref(), code, &message, data);
+    rpc::error_response(&mut out, asked.head.id.as_ref(), code, &message, data);
     Some(out.into())
 }
 
@@ -315,7 +314,7 @@ fn challenge(response: &Response<Body>) -> Option<String> {
 
 /// The session id of an answer, if it has a valid one.
 fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, String> {
-    let mut values = response.headers().get_all(name::SESSION_ID).iter();
+    let mut values = response.headers().get_all(&header::SESSION_ID).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
         return Err("the server sent more than one session id".into());

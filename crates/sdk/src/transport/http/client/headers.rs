@@ -6,15 +6,19 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Uri};
 
-use carrick_proto::http::{encode_value, name};
+use carrick_proto::http::encode_value;
 use carrick_proto::peer::Head;
 use carrick_proto::revision::Revision;
 
+use super::super::header;
 use super::Link;
 
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// Room for what the transport and hyper add.
+const OWN_HEADERS: usize = 8;
 
 /// Why a transport cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,14 +102,14 @@ impl Link {
             // Of the protocol's own names there is none that could not stand in a header.
             none if none.is_empty() => {}
             Cow::Borrowed(known) => {
-                headers.insert(name::METHOD, HeaderValue::from_static(known));
+                headers.insert(&header::METHOD, HeaderValue::from_static(known));
             }
             Cow::Owned(name) => {
-                headers.insert(name::METHOD, HeaderValue::from_str(name)?);
+                headers.insert(&header::METHOD, HeaderValue::from_str(name)?);
             }
         }
         if let Some(target) = &head.name {
-            headers.insert(name::NAME, HeaderValue::from_str(&encode_value(target))?);
+            headers.insert(&header::NAME, HeaderValue::from_str(&encode_value(target))?);
             for (header, value) in self.params().headers_of(target, head.method, &bytes) {
                 let Ok(header) = HeaderName::try_from(header) else { continue };
                 headers.insert(header, HeaderValue::from_str(&value)?);
@@ -119,7 +123,7 @@ impl Link {
         let mut request = self.bare(Verb::GET);
         request.headers_mut().insert(ACCEPT, EVENTS);
         if let Some(id) = last_event_id {
-            request.headers_mut().insert(name::LAST_EVENT_ID, id);
+            request.headers_mut().insert(&header::LAST_EVENT_ID, id);
         }
         request
     }
@@ -136,15 +140,17 @@ impl Link {
         *request.method_mut() = verb;
         *request.uri_mut() = self.url.clone();
         let headers = request.headers_mut();
-        headers.extend(self.headers.clone());
+        headers.clone_from(&self.headers);
+        headers.reserve(OWN_HEADERS);
         if let Some(revision) = revision {
             if revision.rules().version_header {
-                headers.insert(name::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
+                headers
+                    .insert(&header::PROTOCOL_VERSION, HeaderValue::from_static(revision.date()));
             }
             if revision.rules().http_sessions
                 && let Some(id) = self.session().id.clone()
             {
-                headers.insert(name::SESSION_ID, id);
+                headers.insert(&header::SESSION_ID, id);
             }
         }
         request

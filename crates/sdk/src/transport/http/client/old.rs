@@ -74,7 +74,7 @@ pub(super) async fn open(link: &Arc<Link>) -> Result<(), LaneEnd> {
 /// Opens a stream and reads it up to the event that says where messages go.
 async fn find(link: &Link) -> Result<(Uri, Body, Decoder), LaneEnd> {
     let lost = |why: String| LaneEnd::Lost(why);
-    let response = send(link, link.get(None)).await.map_err(lost)?;
+    let response = send(link, || Ok(link.get(None))).await.map_err(lost)?;
     if !response.status().is_success() {
         return Err(refusal(link, response).await.0);
     }
@@ -137,9 +137,12 @@ pub(super) async fn post(
     head: &Head,
 ) -> Result<(), LaneEnd> {
     let lost = |error: String| LaneEnd::Lost(error);
-    let mut request = link.post(bytes, head).map_err(|error| lost(error.to_string()))?;
-    *request.uri_mut() = endpoint;
-    let response = send(link, request).await.map_err(lost)?;
+    let response = send(link, || {
+        let mut request = link.post(bytes.clone(), head).map_err(|error| error.to_string())?;
+        *request.uri_mut() = endpoint.clone();
+        Ok(request)
+    });
+    let response = response.await.map_err(lost)?;
     if response.status().is_success() {
         // Read to its end, so that the connection can be used again.
         drop(response.into_body().collect(ERROR_TEXT).await);

@@ -1,5 +1,6 @@
 //! Connections: taking them, serving them, and ending them in good order.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,13 +8,14 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::endpoint::Endpoint;
+use super::patience::Patience;
 
 /// The smallest buffer for a request's head that hyper takes.
 const MIN_HEAD: usize = 8 * 1024;
@@ -92,20 +94,25 @@ async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut drain: watch
         return;
     }
     let options = &endpoint.options;
+    let mut patience = Patience::new(options.read_timeout);
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
+    http.timer(patience.timer())
         .header_read_timeout(options.read_timeout)
         .max_buf_size(options.max_head_bytes.max(MIN_HEAD))
         .max_headers(MAX_HEADERS);
     let service = service_fn(|request| endpoint.answer(request));
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
-        () = draining(&mut drain) => {
+    let mut draining = pin!(draining(&mut drain));
+    let mut drained = false;
+    let ended = poll_fn(|cx| {
+        patience.poll(cx);
+        if !drained && draining.as_mut().poll(cx).is_ready() {
+            drained = true;
             serving.as_mut().graceful_shutdown();
-            serving.await
         }
-    };
+        serving.as_mut().poll(cx)
+    })
+    .await;
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection broke");
     }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinSet;
 
-use carrick_proto::peer::{AskKey, Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
+use carrick_proto::peer::{
+    AskKey, Call, CallKey, KnownClient, Lane, Outcome, ServerOutput, ServerPeer,
+};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
@@ -45,6 +47,8 @@ pub(super) struct Conversation {
     running: Option<JoinSet<(CallKey, Outcome)>>,
     /// The calls that are not answered yet.
     handles: BTreeMap<CallKey, (Lane, Work)>,
+    /// Whether a handler was called since memory was given back.
+    is_warm: bool,
     max_calls: usize,
 }
 
@@ -57,7 +61,8 @@ impl Conversation {
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (None, BTreeMap::new());
         let (asks, leaving) = (Asks::default(), Leaving::default());
-        Self { connection, peer, signals, asks, leaving, running, handles, max_calls }
+        let is_warm = false;
+        Self { connection, peer, signals, asks, leaving, running, handles, is_warm, max_calls }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -75,13 +80,28 @@ impl Conversation {
         self.peer.session()
     }
 
+    /// As [`ServerPeer::share_client`].
+    pub(super) fn share_client(&mut self, known: &mut KnownClient) {
+        self.peer.share_client(known);
+    }
+
     /// A request of the server's own cannot reach the client now.
     pub(super) fn unreachable(&mut self, ask: AskKey, why: &str) {
         self.asks.unreachable(&mut self.peer, ask, why);
     }
 
+    /// What a session does between two frames. One that calls handlers keeps the
+    /// memory for the next call, until it has been idle for a while; of those that
+    /// do not there may be very many.
+    pub(super) fn rest(&mut self) {
+        if !self.is_warm {
+            self.shrink();
+        }
+    }
+
     /// Gives back memory that only work needs, when there is none.
     pub(super) fn shrink(&mut self) {
+        self.is_warm = false;
         self.peer.shrink();
         self.signals.shrink();
         if self.handles.is_empty() {
@@ -181,6 +201,7 @@ impl Conversation {
 
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
+        self.is_warm = true;
         if self.handles.len() >= self.max_calls {
             let error = RpcError::internal("too many calls run already; try again later");
             return self.peer.respond(key, Outcome::Error(error));

@@ -13,13 +13,13 @@ use carrick_proto::http::{Accept, AccessRules, Field};
 
 use crate::server::Service;
 
+use super::super::header;
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
-use super::header;
 use super::listeners::Listeners;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
-use super::session::{Session, Sessions};
+use super::session::{InUse, Sessions};
 use super::store::ReplayError;
 
 /// What all connections share.
@@ -112,8 +112,6 @@ impl Endpoint {
             let text = "a stream needs Accept: text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
-        // From here on, so that the session outlives the wait for its store.
-        let in_use = session.in_use();
         let (reader, resumes) = match field(&head.headers, &header::LAST_EVENT_ID) {
             Field::Absent => (session.lanes.connection(), false),
             Field::One(id) => {
@@ -126,7 +124,7 @@ impl Endpoint {
             Field::Repeated => return Err(Refusal::bad("there is more than one Last-Event-ID")),
         };
         let start = reader.position();
-        let source = Source::Lane { reader, session: in_use };
+        let source = Source::Lane { reader, session };
         let mut events = Events::new(source, self.options.keep_alive);
         if !resumes {
             events.prime(start);
@@ -141,7 +139,7 @@ impl Endpoint {
     }
 
     /// The session that a request names.
-    pub(super) fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+    pub(super) fn session(&self, headers: &HeaderMap) -> Result<InUse, Refusal> {
         let id = match field(headers, &header::SESSION_ID) {
             Field::One(id) => id,
             Field::Absent => {

@@ -118,6 +118,29 @@ impl Engine {
         }
     }
 
+    /// The same, but only if no frame waits.
+    fn start_empty(&self) -> Option<Box<Conversation>> {
+        let mut state = self.lock();
+        if !state.inbox.is_empty() || !matches!(state.place, Place::Resting(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut state.place, Place::Running { again: false }) {
+            Place::Resting(conversation) => Some(conversation),
+            // Not so, as was seen above.
+            place => {
+                state.place = place;
+                None
+            }
+        }
+    }
+
+    /// Gives back the memory that only work needs, if there is none now.
+    pub(super) fn shrink(&self) {
+        if let Place::Resting(conversation) = &mut self.lock().place {
+            conversation.shrink();
+        }
+    }
+
     /// What the one who runs it does next.
     fn next(&self, conversation: Box<Conversation>) -> Next {
         let mut state = self.lock();
@@ -133,7 +156,9 @@ impl Engine {
             return Next::Go(conversation);
         }
         state.place = Place::Resting(conversation);
-        state.inbox = VecDeque::new();
+        if state.inbox.capacity() > 0 {
+            state.inbox = VecDeque::new();
+        }
         Next::Rest
     }
 
@@ -158,21 +183,70 @@ enum Next {
     Ended(#[expect(dead_code, reason = "dropped where no lock is held")] Box<Conversation>),
 }
 
+/// Hears what a conversation says before its [`Listener`] does: whoever waits for an
+/// answer, and may have it without a detour.
+pub(super) trait Catch {
+    /// Keeps what it waits for, and gives back all else.
+    fn said(&mut self, said: Said) -> Option<Said>;
+
+    /// There is no more for now; from here on others may run the conversation.
+    fn rest(&mut self);
+}
+
+/// Nobody who waits.
+struct Nobody;
+
+impl Catch for Nobody {
+    fn said(&mut self, said: Said) -> Option<Said> {
+        Some(said)
+    }
+
+    fn rest(&mut self) {}
+}
+
 /// Runs the conversation for as long as there is something to do at once, unless
 /// somebody else does; they will see what there is.
 pub(super) fn run(listener: &dyn Listener, waker: &Waker) {
+    if let Some(conversation) = listener.engine().start() {
+        go_on(listener, waker, conversation, &mut Nobody);
+    }
+}
+
+/// Takes a frame and runs the conversation, when nobody else does and nothing
+/// waits. Otherwise the frame comes back.
+pub(super) fn run_with(
+    listener: &dyn Listener,
+    waker: &Waker,
+    (lane, frame): (Lane, Scanned),
+    catch: &mut impl Catch,
+) -> Option<Scanned> {
+    let Some(mut conversation) = listener.engine().start_empty() else { return Some(frame) };
+    let panicking = EndOnPanic(listener.engine());
+    conversation.take(lane, frame);
+    std::mem::forget(panicking);
+    go_on(listener, waker, conversation, catch);
+    None
+}
+
+fn go_on(
+    listener: &dyn Listener,
+    waker: &Waker,
+    mut conversation: Box<Conversation>,
+    catch: &mut dyn Catch,
+) {
     let engine = listener.engine();
-    let Some(mut conversation) = engine.start() else { return };
     let panicking = EndOnPanic(engine);
     let mut cx = Context::from_waker(waker);
     for _ in 0..BURST {
         while let Poll::Ready(said) = conversation.poll_next(&mut cx) {
-            if let Some(ask) = listener.said(said) {
+            if let Some(said) = catch.said(said)
+                && let Some(ask) = listener.said(said)
+            {
                 conversation.unreachable(ask, "it has no stream open for it");
             }
         }
-        // A session may be idle for long, and there may be very many of them.
-        conversation.shrink();
+        catch.rest();
+        conversation.rest();
         conversation = match engine.next(conversation) {
             Next::Take(mut conversation, lane, frame) => {
                 conversation.take(lane, frame);

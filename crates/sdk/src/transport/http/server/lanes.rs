@@ -57,16 +57,22 @@ impl Lanes {
         Reader::resume(&mailbox, self.key(stream), Arc::clone(&self.common.store), after).await
     }
 
-    /// Opens a stream for the answer to a request.
-    pub(super) fn open(&self) -> Reader {
+    /// A number for the answer to a request, which may never need a stream.
+    pub(super) fn reserve(&self) -> u64 {
+        let mut state = self.lock();
+        state.last += 1;
+        state.last
+    }
+
+    /// Opens the stream with a reserved number.
+    pub(super) fn open(&self, number: u64) -> Reader {
         let mailbox = Mailbox::new(self.common.replay_bytes);
-        let number = {
-            let mut state = self.lock();
-            state.last += 1;
-            let number = state.last;
-            state.requests.insert(number, Arc::clone(&mailbox));
-            number
-        };
+        let mut state = self.lock();
+        if state.ended {
+            mailbox.end();
+        }
+        state.requests.insert(number, Arc::clone(&mailbox));
+        drop(state);
         self.reader(number, &mailbox)
     }
 
@@ -212,6 +218,10 @@ mod tests {
         Lanes::new(1, Common::new(store, max_bytes))
     }
 
+    fn open(lanes: &Lanes) -> Reader {
+        lanes.open(lanes.reserve())
+    }
+
     fn note(text: &'static str) -> Outgoing {
         let bytes = Bytes::from_static(text.as_bytes());
         Outgoing { bytes, sent: Sent::Notification, error: None }
@@ -234,7 +244,7 @@ mod tests {
     #[tokio::test]
     async fn messages_reach_their_own_stream_only() {
         let lanes = lanes(100);
-        let (one, mut two) = (lanes.open(), lanes.open());
+        let (one, mut two) = (open(&lanes), open(&lanes));
         assert_eq!((one.stream(), two.stream()), (1, 2));
         lanes.deliver(Lane::Exchange(2), answer(5));
         lanes.deliver(Lane::Connection, note("n"));
@@ -255,7 +265,7 @@ mod tests {
     #[tokio::test]
     async fn d047_what_was_sent_can_be_read_again_by_number() {
         let lanes = lanes(100);
-        let mut reader = lanes.open();
+        let mut reader = open(&lanes);
         lanes.deliver(Lane::Exchange(1), note("a"));
         lanes.deliver(Lane::Exchange(1), note("b"));
         assert_eq!(send(&mut reader), [(1, "a".into()), (2, "b".into())]);
@@ -279,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn d047_a_wrong_number_leaves_the_present_reader_alone() {
         let lanes = lanes(100);
-        let mut reader = lanes.open();
+        let mut reader = open(&lanes);
         assert!(lanes.resume(1, 7).await.is_err());
         lanes.deliver(Lane::Exchange(1), note("a"));
         assert_eq!(send(&mut reader), [(1, "a".into())]);
@@ -289,7 +299,7 @@ mod tests {
     async fn the_end_of_a_session_removes_its_events() {
         let store: Arc<dyn EventStore> = Arc::new(MemoryEventStore::new(EventLimits::default()));
         let lanes = Lanes::new(5, Common::new(Arc::clone(&store), 100));
-        let mut reader = lanes.open();
+        let mut reader = open(&lanes);
         lanes.deliver(Lane::Exchange(1), note("a"));
         send(&mut reader);
         assert!(store.replay(StreamKey::new(5, 1), 0).await.is_ok());
@@ -300,22 +310,22 @@ mod tests {
     #[tokio::test]
     async fn d047_ended_streams_are_kept_within_the_bound() {
         let lanes = lanes(100);
-        lanes.open();
+        open(&lanes);
         for number in 2..5 {
-            lanes.open();
+            open(&lanes);
             lanes.deliver(Lane::Exchange(number), answer(60));
         }
         assert_eq!((len(&lanes, 1), len(&lanes, 2), len(&lanes, 3)), (Some(0), None, None));
         assert_eq!(len(&lanes, 4), Some(60));
-        lanes.open();
+        open(&lanes);
         lanes.deliver(Lane::Exchange(5), answer(1000));
         assert_eq!(len(&lanes, 5), Some(1000));
-        let mut reader = lanes.open();
+        let mut reader = open(&lanes);
         lanes.deliver(Lane::Exchange(6), answer(0));
         send(&mut reader);
         assert!(lanes.resume(6, 0).await.is_ok());
         for number in 7..7 + MAX_ENDED as u64 + 10 {
-            lanes.open();
+            open(&lanes);
             lanes.deliver(Lane::Exchange(number), answer(0));
         }
         assert_eq!(lanes.lock().requests.len(), MAX_ENDED + 1);

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -22,13 +21,13 @@ use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{self, Field, Kind, Message, ScanError, Scanned};
 use carrick_proto::types::RpcError;
 
+use super::super::header;
 use super::body::{Answer, Events, Source};
 use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, accept, event_stream, field};
-use super::header;
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
-use super::session::{NoSession, Session};
+use super::session::{First, InUse, NoSession, Session};
 
 /// The lane of a request that is its own conversation.
 const ONLY: Lane = Lane::Exchange(0);
@@ -168,13 +167,15 @@ impl Endpoint {
         }
         conversation.take(ONLY, Scanned::One(message));
         let first = self.soon(conversation.next()).await;
-        if let Some(Said::Message(_, message)) = &first
-            && message.is_last()
-        {
-            return whole(message, |code| error_status(code, true, complete));
-        }
+        let first = match first {
+            Some(Said::Message(_, message)) if message.is_last() => {
+                return whole(message, |code| error_status(code, true, complete));
+            }
+            Some(Said::Message(_, message)) => Some(message),
+            _ => None,
+        };
         let mut events = Events::new(Source::Request(conversation), self.options.keep_alive);
-        if let Some(Said::Message(_, message)) = &first {
+        if let Some(message) = &first {
             events.begin_with(0, message);
         }
         event_stream(Answer::Events(events))
@@ -195,7 +196,6 @@ impl Endpoint {
         }
         check_legacy_version(version)?;
         let session = self.session(headers)?;
-        let _in_use = session.in_use();
         if message.kind() != Kind::Request {
             let ready = message.method() == Method::Initialized;
             return self.unanswered(&session, Scanned::One(message), ready).await;
@@ -218,7 +218,6 @@ impl Endpoint {
         if !session.batching() {
             return Err(refused());
         }
-        let _in_use = session.in_use();
         let asks = |message: &Result<Message, ScanError>| {
             message.as_ref().map_or(true, |message| message.kind() == Kind::Request)
         };
@@ -248,34 +247,32 @@ impl Endpoint {
     }
 
     /// A frame that asks for something.
-    async fn answered(
-        &self,
-        session: &Arc<Session>,
-        frame: Scanned,
-    ) -> Result<Response<Answer>, Refusal> {
-        let mut reader = session.lanes.open();
-        let stream = reader.stream();
-        if !session.take(Lane::Exchange(stream), frame).await {
-            return Err(ended());
-        }
+    async fn answered(&self, session: &InUse, frame: Scanned) -> Result<Response<Answer>, Refusal> {
         // What can be resumed is a stream, however quick the answer is: one that
         // is lost on its way could not be asked for again otherwise.
-        let first = match self.sessions.resumable() {
-            true => None,
-            false => self.soon(async { reader.next().await }).await,
+        let resumable = self.sessions.resumable();
+        let mut reader = match session.ask(frame, resumable).await.ok_or_else(ended)? {
+            First::Answer(message) => {
+                return Ok(whole(message, |code| error_status(code, false, true)));
+            }
+            First::Stream(reader) => reader,
         };
-        match &first {
+        let first = match resumable {
+            true => None,
+            false => self.soon(reader.next()).await,
+        };
+        let first = match first {
             Some(Some((_, message))) if message.is_last() => {
-                session.lanes.discard(stream);
+                session.lanes.discard(reader.stream());
                 return Ok(whole(message, |code| error_status(code, false, true)));
             }
             Some(None) if reader.paused().is_none() => return Err(ended()),
-            _ => {}
-        }
-        let source = Source::Lane { reader, session: session.in_use() };
+            first => first.flatten(),
+        };
+        let source = Source::Lane { reader, session: session.clone() };
         let mut events = Events::new(source, self.options.keep_alive);
         events.prime(0);
-        if let Some(Some((number, message))) = &first {
+        if let Some((number, message)) = &first {
             events.begin_with(*number, message);
         }
         Ok(event_stream(Answer::Events(events)))
@@ -304,8 +301,9 @@ impl Endpoint {
             let text = "the handshake was not answered";
             return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text));
         };
-        let mut response = whole(&answer, |code| error_status(code, false, true));
-        if answer.error.is_some() || conversation.session().is_none() {
+        let refused = answer.error.is_some();
+        let mut response = whole(answer, |code| error_status(code, false, true));
+        if refused || conversation.session().is_none() {
             return Ok(response);
         }
         let session = self.sessions.open(conversation).map_err(|why| match why {
@@ -382,10 +380,10 @@ fn check_legacy_version(version: Header<'_>) -> Result<(), Refusal> {
     }
 }
 
-fn whole(message: &Outgoing, status: impl FnOnce(i64) -> u16) -> Response<Answer> {
+fn whole(message: Outgoing, status: impl FnOnce(i64) -> u16) -> Response<Answer> {
     let status = message.error.map_or(200, status);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    json(status, message.bytes.clone())
+    json(status, message.bytes)
 }
 
 fn ended() -> Refusal {

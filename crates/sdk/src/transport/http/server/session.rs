@@ -3,6 +3,7 @@
 mod table;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::Waker;
@@ -15,8 +16,10 @@ use carrick_proto::peer::{AskKey, Lane, Sent};
 use carrick_proto::rpc::Scanned;
 
 use super::conversation::Said;
-use super::engine::{self, Engine, Listener};
+use super::engine::{self, Catch, Engine, Listener};
 use super::lanes::Lanes;
+use super::mailbox::Outgoing;
+use super::reader::Reader;
 use super::store::EventStore;
 
 pub(super) use table::{NoSession, Sessions, mint};
@@ -62,11 +65,17 @@ pub(super) struct SessionId(u128);
 impl SessionId {
     /// Reads what [`Display`](fmt::Display) writes, and nothing else.
     fn parse(text: &[u8]) -> Option<Self> {
-        let digits = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if text.len() != 32 || !text.iter().all(digits) {
-            return None;
+        let text: &[u8; 32] = text.try_into().ok()?;
+        let mut id = 0;
+        for byte in text {
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                _ => return None,
+            };
+            id = id << 4 | u128::from(digit);
         }
-        u128::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok().map(Self)
+        Some(Self(id))
     }
 }
 
@@ -81,9 +90,29 @@ impl Session {
         self.id
     }
 
+    /// Hands in a frame that asks for something. None when the session is over.
+    ///
+    /// Where the answer is there at once it needs no stream; with `stream` it gets
+    /// one all the same.
+    pub(super) async fn ask(&self, frame: Scanned, stream: bool) -> Option<First> {
+        let number = self.lanes.reserve();
+        let mut asking = Asking { lanes: &self.lanes, number, first: None };
+        if stream {
+            asking.open();
+        }
+        let lane = Lane::Exchange(number);
+        if let Some(frame) = engine::run_with(self, &self.waker, (lane, frame), &mut asking) {
+            // Others are at it: they will put the answer on the stream.
+            asking.open();
+            if !self.take(lane, frame).await {
+                return None;
+            }
+        }
+        asking.first
+    }
+
     /// Hands a frame to the engine. False when the session is over.
     pub(super) async fn take(&self, lane: Lane, frame: Scanned) -> bool {
-        self.touch();
         let taken = self.engine.take(lane, frame).await;
         if taken {
             engine::run(self, &self.waker);
@@ -101,7 +130,7 @@ impl Session {
     }
 
     /// Keeps the session from being idle.
-    pub(super) fn in_use(self: &Arc<Self>) -> InUse {
+    fn in_use(self: &Arc<Self>) -> InUse {
         self.in_use.fetch_add(1, Ordering::Relaxed);
         InUse(Arc::clone(self))
     }
@@ -116,8 +145,19 @@ impl Session {
 
     /// How long nobody has used it; none while somebody does.
     fn idle(&self) -> Option<Duration> {
+        if self.in_use.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
         let idle = self.now().saturating_sub(self.last_used.load(Ordering::Relaxed));
-        (self.in_use.load(Ordering::Relaxed) == 0).then_some(Duration::from_millis(idle))
+        Some(Duration::from_millis(idle))
+    }
+
+    /// Gives back the memory that only work needs, when it was used last at least
+    /// `idle` ago.
+    fn shrink(&self, idle: Duration) {
+        if self.idle().is_some_and(|for_long| for_long >= idle) {
+            self.engine.shrink();
+        }
     }
 
     fn expired(&self, idle: Duration, half_open: Duration) -> bool {
@@ -141,7 +181,10 @@ impl Listener for Session {
     }
 
     fn said(&self, said: Said) -> Option<AskKey> {
-        self.touch();
+        // While it is in use, it is not idle, and what ends that looks at the clock.
+        if self.in_use.load(Ordering::Relaxed) == 0 {
+            self.touch();
+        }
         match said {
             Said::Message(lane, message) => match message.sent {
                 // Nobody may ever open that stream, so it does not wait.
@@ -155,8 +198,68 @@ impl Listener for Session {
     }
 }
 
-/// A request or a stream of a session, for as long as it is open.
+/// What is there for a frame that asks for something.
+pub(super) enum First {
+    /// The answer.
+    Answer(Outgoing),
+    /// Where it will come.
+    Stream(Reader),
+}
+
+/// Waits for the answer to a frame while the frame is taken.
+struct Asking<'a> {
+    lanes: &'a Lanes,
+    number: u64,
+    first: Option<First>,
+}
+
+impl Asking<'_> {
+    fn open(&mut self) {
+        if self.first.is_none() {
+            self.first = Some(First::Stream(self.lanes.open(self.number)));
+        }
+    }
+}
+
+impl Catch for Asking<'_> {
+    fn said(&mut self, said: Said) -> Option<Said> {
+        let (Said::Message(lane, _) | Said::End(lane) | Said::Pause(lane, _)) = &said;
+        if self.first.is_some() || *lane != Lane::Exchange(self.number) {
+            return Some(said);
+        }
+        match said {
+            Said::Message(_, message) if message.is_last() => {
+                self.first = Some(First::Answer(message));
+                None
+            }
+            other => {
+                self.open();
+                Some(other)
+            }
+        }
+    }
+
+    fn rest(&mut self) {
+        self.open();
+    }
+}
+
+/// A session that is not idle, for as long as a request or a stream of it is open.
 pub(super) struct InUse(Arc<Session>);
+
+impl Clone for InUse {
+    fn clone(&self) -> Self {
+        self.0.in_use()
+    }
+}
+
+impl Deref for InUse {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.0
+    }
+}
 
 impl Drop for InUse {
     fn drop(&mut self) {

@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use carrick_proto::peer::KnownClient;
+
 use super::super::HttpServerOptions;
 use super::super::conversation::Conversation;
 use super::super::engine::{self, Engine};
 use super::super::lanes::Lanes;
 use super::super::release::{WORTH, release};
 use super::super::store::{EventLimits, MemoryEventStore};
-use super::{Common, Session, SessionId};
+use super::{Common, InUse, Session, SessionId};
 
 /// Why there is no new session.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub(in super::super) enum NoSession {
 /// All sessions.
 pub(in super::super) struct Sessions {
     open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    /// Who opened the last one: most have few different clients.
+    client: Mutex<KnownClient>,
     common: Arc<Common>,
     max: usize,
     idle: Duration,
@@ -43,6 +47,7 @@ impl Sessions {
         });
         Self {
             open: Mutex::default(),
+            client: Mutex::default(),
             common: Common::new(store, options.replay_bytes),
             max: options.max_sessions,
             idle: options.session_idle,
@@ -67,8 +72,9 @@ impl Sessions {
     /// Keeps a conversation that has been initialized.
     pub(in super::super) fn open(
         &self,
-        conversation: Box<Conversation>,
+        mut conversation: Box<Conversation>,
     ) -> Result<Arc<Session>, NoSession> {
+        conversation.share_client(&mut self.client.lock().unwrap_or_else(PoisonError::into_inner));
         let id = SessionId(mint()?);
         let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
         let batching = conversation.session().is_some_and(|revision| revision.rules().batching);
@@ -96,15 +102,17 @@ impl Sessions {
     }
 
     /// The session with this id, unless its time has run out.
-    pub(in super::super) fn find(&self, id: &[u8]) -> Option<Arc<Session>> {
+    pub(in super::super) fn find(&self, id: &[u8]) -> Option<InUse> {
         let id = SessionId::parse(id)?;
-        let session = Arc::clone(self.lock().get(&id)?);
-        if session.expired(self.idle, self.half_open) {
-            self.end(&session);
-            return None;
+        let open = self.lock();
+        let session = open.get(&id)?;
+        if !session.expired(self.idle, self.half_open) {
+            return Some(session.in_use());
         }
-        session.touch();
-        Some(session)
+        let session = Arc::clone(session);
+        drop(open);
+        self.end(&session);
+        None
     }
 
     pub(in super::super) fn end(&self, session: &Session) {
@@ -115,12 +123,15 @@ impl Sessions {
     /// Ends the sessions that nobody has used for too long.
     pub(in super::super) fn sweep(&self) {
         let mut ended = Vec::new();
+        let period = self.sweep_period();
         {
             let mut open = self.lock();
             open.retain(|_, session| {
                 let expired = session.expired(self.idle, self.half_open);
                 if expired {
                     ended.push(Arc::clone(session));
+                } else {
+                    session.shrink(period);
                 }
                 !expired
             });

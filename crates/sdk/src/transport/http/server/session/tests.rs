@@ -140,7 +140,7 @@ async fn d036_sessions_that_are_left_are_gone_by_their_time_with_all_they_had() 
         if number % 2 == 0 {
             session.client_is_ready();
         }
-        let mut reader = session.lanes.open();
+        let mut reader = session.lanes.open(session.lanes.reserve());
         let ping = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
         assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
         assert!(reader.next().await.unwrap().1.is_last());
@@ -172,7 +172,7 @@ async fn many_at_once_hand_in_frames_and_each_gets_its_answer() {
         let session = Arc::clone(&session);
         tokio::spawn(async move {
             for number in 0..200 {
-                let mut reader = session.lanes.open();
+                let mut reader = session.lanes.open(session.lanes.reserve());
                 let id = task * 1000 + number + 1;
                 let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
                 assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
@@ -198,7 +198,7 @@ async fn an_idle_session_takes_up_work_again() {
     let sessions = Sessions::new(&HttpServerOptions::default());
     let session = sessions.open(initialized(&server)).unwrap();
     for number in 1..4 {
-        let mut reader = session.lanes.open();
+        let mut reader = session.lanes.open(session.lanes.reserve());
         let ping = format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#);
         assert!(session.take(Lane::Exchange(reader.stream()), frame(ping)).await);
         assert!(reader.next().await.unwrap().1.is_last());
