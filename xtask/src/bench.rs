@@ -1,133 +1,94 @@
-//! Our echo server beside those on other SDKs and the least that any server can do.
+//! Our echo server, client and gateway beside others and beside the least that any can do.
 //!
 //! The rounds are interleaved: every server has its turn in each, so that what else happens
 //! on the machine falls on all alike. `bench/README.md` says how to read the tables.
 
-use std::path::PathBuf;
-use std::process::Command;
+use crate::Result;
+use options::Options;
+use peers::Role;
 
-use crate::{Result, process};
-
+mod bars;
 #[cfg(target_os = "linux")]
 mod call;
+mod client;
+mod curves;
 mod gateway;
+mod generator;
 mod instructions;
+mod lists;
 mod micro;
+mod options;
 mod peers;
+mod programs;
+mod servers;
+mod sizes;
+mod upstream;
+mod values;
 
-use peers::Peers;
+/// A part, what runs it, and which peers take part.
+struct Part {
+    name: &'static str,
+    with: &'static [Role],
+    measure: fn(&Options) -> Result<()>,
+}
 
-/// The workspace of the generators, the limits and the peers.
-const MANIFEST: &str = "bench/Cargo.toml";
-/// Its packages but for the peers, built one at a time so that no feature of one reaches another.
-const PACKAGES: [&str; 2] = ["load", "limits"];
-/// Where all programs of a comparison are built: apart from the checks, in release mode.
-const TARGET: &str = "bench/target";
-/// The package with our echo server, and the name of the example that it is.
-const OURS: (&str, &str) = ("carrick-testkit", "echo");
+const fn part(
+    name: &'static str,
+    with: &'static [Role],
+    measure: fn(&Options) -> Result<()>,
+) -> Part {
+    Part { name, with, measure }
+}
 
-const PARTS: [&str; 6] = ["stdio", "instructions", "http", "sessions", "gateway", "call"];
-
-const USAGE: &str = "usage: cargo xtask bench [stdio|instructions|http|sessions|gateway|call]… [--option value]…\n\
-       cargo xtask bench micro [FILTER] | allocations\n\
-    `--only NAME,NAME` picks servers to compare with. All other options go to the load\n\
-    generators, such as `--rounds 3 --secs 0.2 --mode stateless`.";
+const PARTS: [Part; 12] = [
+    part("stdio", &[Role::Server], servers::stdio),
+    part("cold", &[Role::Server], servers::cold),
+    part("instructions", &[Role::Server], instructions::measure),
+    part("http", &[Role::Server], servers::http),
+    part("sse", &[], servers::sse),
+    part("list", &[], lists::measure),
+    part("sessions", &[Role::Server], servers::sessions),
+    part("client", &[Role::Client], client::measure),
+    part("gateway", &[Role::Gateway], gateway::measure),
+    part("curves", &[], curves::measure),
+    part("call", &[], |_| call()),
+    part("sizes", &[Role::Server], |_| sizes::measure()),
+];
 
 /// `cargo xtask bench`.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     if let Some(done) = micro::run(arguments) {
         return done;
     }
-    let (parts, options) = split(arguments);
-    if let Some(part) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        return Err(format!("no benchmark named {part:?}\n{USAGE}"));
+    let (names, options) = split(arguments);
+    let is_known = |name: &String| PARTS.iter().any(|part| part.name == name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        return Err(format!("no benchmark named {name:?}\n{}", usage()));
     }
-    let is_chosen = |part: &&str| parts.is_empty() || parts.iter().any(|chosen| chosen == part);
-    let chosen: Vec<&str> = PARTS.into_iter().filter(is_chosen).collect();
-    let mut options = options.to_vec();
-    let mut peers = Peers::choose(&mut options)?;
-    if chosen != ["call"] {
-        build()?;
-        let with_echo = chosen.iter().any(|part| !["call", "gateway"].contains(part));
-        peers.prepare(with_echo, chosen.contains(&"gateway"));
+    let mut options = Options::parse(options).map_err(|why| format!("{why}\n{}", usage()))?;
+    let is_chosen = |part: &&Part| names.is_empty() || names.iter().any(|name| name == part.name);
+    let chosen: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
+    if chosen.iter().any(|part| part.name != "call") {
+        programs::build()?;
+        options.others.prepare(|role| chosen.iter().any(|part| part.with.contains(&role)));
     }
-    for part in chosen {
-        match part {
-            "stdio" => stdio(&peers, &options)?,
-            "instructions" => instructions::measure(&stdio_servers(peers.native()))?,
-            "http" => http(&peers, &options)?,
-            "sessions" => sessions(&peers, &options)?,
-            "gateway" => gateway::measure(&peers, &options)?,
-            _ => call()?,
-        }
-    }
-    Ok(())
+    chosen.into_iter().try_for_each(|part| (part.measure)(&options))
+}
+
+fn usage() -> String {
+    let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+    format!(
+        "usage: cargo xtask bench [{}]… [--only NAME,NAME] [--save] [--peer NAME=COMMAND]… [--count N] [--option value]…\n\
+         \x20      cargo xtask bench micro [FILTER] | allocations\n\
+         Other options go to the load generators, such as `--rounds 3 --secs 0.2 --mode stateless`.",
+        names.join("|")
+    )
 }
 
 /// The names of benchmarks, and the options behind them.
 fn split(arguments: &[String]) -> (&[String], &[String]) {
     let parts = arguments.iter().take_while(|argument| !argument.starts_with("--")).count();
     arguments.split_at(parts)
-}
-
-fn build() -> Result<()> {
-    for package in PACKAGES {
-        build_release(&["--manifest-path", MANIFEST, "--package", package])?;
-    }
-    let (package, example) = OURS;
-    build_release(&["--package", package, "--example", example])
-}
-
-fn build_release(arguments: &[&str]) -> Result<()> {
-    let mut command = process::cargo(&["build", "--release", "--locked"]);
-    process::run(command.args(arguments).env("CARGO_TARGET_DIR", process::root().join(TARGET)))
-}
-
-fn program(name: &str) -> String {
-    let path: PathBuf =
-        [process::root(), TARGET.as_ref(), "release".as_ref(), name.as_ref()].iter().collect();
-    path.display().to_string()
-}
-
-fn ours() -> String {
-    program(&format!("examples/{}", OURS.1))
-}
-
-/// `NAME=COMMAND` of the servers over stdio, the limit first.
-fn stdio_servers(peers: Vec<String>) -> Vec<String> {
-    let own = [
-        format!("bare={}", program("bare-stdio")),
-        format!("bare-async={} inline", program("bare-stdio-async")),
-        format!("carrick={} stdio", ours()),
-    ];
-    own.into_iter().chain(peers).collect()
-}
-
-fn stdio(peers: &Peers, options: &[String]) -> Result<()> {
-    process::run(
-        Command::new(program("load-stdio")).args(options).args(stdio_servers(peers.stdio())),
-    )
-}
-
-fn http(peers: &Peers, options: &[String]) -> Result<()> {
-    process::run(Command::new(program("load-http")).args(options).args(http_servers(peers.http())))
-}
-
-/// Idle sessions: what each costs in memory.
-fn sessions(peers: &Peers, options: &[String]) -> Result<()> {
-    let few = ["--rounds", "1", "--sizes", "", "--sessions", "1000,10000"].map(str::to_owned);
-    let options = if options.is_empty() { &few[..] } else { options };
-    process::run(Command::new(program("load-http")).args(options).args(http_servers(peers.http())))
-}
-
-/// `NAME=COMMAND` of the servers over HTTP, the limit first.
-fn http_servers(peers: Vec<String>) -> Vec<String> {
-    const ADDRESS: &str = "127.0.0.1:{port}";
-    let own = [
-        format!("bare={} {ADDRESS}", program("bare-http")),
-        format!("carrick={} http {ADDRESS}", ours()),
-    ];
-    own.into_iter().chain(peers).collect()
 }
 
 #[cfg(target_os = "linux")]
@@ -155,5 +116,6 @@ mod tests {
     #[test]
     fn unknown_benchmarks_are_refused_before_anything_is_built() {
         assert!(run(&["nothing".to_owned()]).unwrap_err().contains("no benchmark named"));
+        assert!(run(&["stdio".to_owned(), "--rounds".to_owned()]).is_err());
     }
 }

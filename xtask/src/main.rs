@@ -40,9 +40,8 @@ usage: cargo xtask <task>
   conformance [filter…]           the official conformance suite against our test servers
   size                            the size of the release binary, which takes minutes to build
   spec                            fetch the public protocol schemas that tests compare with
-  bench [stdio|instructions|http|call]
-                                  our echo server beside other SDKs' and the bare limit, and one call
-                                  from the command line beside the Python client's
+  bench [part…] [--option value]… servers, clients and gateways beside others and beside the least
+                                  that any can do (bench/README.md has the parts)
   soak [name…] [--minutes N]      very many sessions, streams and parked calls, and the fuzz targets
                                   (sessions, streams, parked, fuzz, or a target's name)
   setup                           install what the checks need (as root on Debian)

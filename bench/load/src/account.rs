@@ -57,6 +57,19 @@ pub(crate) fn memory_mib(processes: &[i32], field: &str) -> f64 {
     processes.iter().filter_map(kib).sum::<f64>() / 1024.0
 }
 
+/// Lets this process, and all that it starts, open as many files as the system allows.
+pub(crate) fn allow_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls get a pointer to a live local of the type that they expect.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            // Where it fails, the limit stays, and whoever meets it will say so.
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}
+
 /// Ends processes by their ids.
 pub(crate) fn end(processes: &[i32]) {
     for process in processes {

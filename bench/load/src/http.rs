@@ -12,9 +12,9 @@ use tokio::net::TcpStream;
 
 use self::connection::Connection;
 use crate::account::{end, memory_mib, own_processor_ns, processor_ns, tree};
-use crate::message::{payload, verify};
-use crate::options::split_command;
-use crate::table::{Run, size_name};
+use crate::message::Request;
+use crate::options::{short, split_command, tool};
+use crate::table::Run;
 use crate::{Mode, Options, Outcome, Table, server_log};
 
 mod connection;
@@ -41,12 +41,7 @@ async fn rounds(options: &Options) -> Outcome<String> {
         }
         eprintln!("round {} of {rounds} done", round + 1);
     }
-    Ok(table.markdown(short(&options.servers[0].0)))
-}
-
-/// The name alone of `NAME[@PATH][!TOOL]`.
-fn short(spec: &str) -> &str {
-    spec.split(['@', '!']).next().unwrap_or(spec)
+    options.report(&table)
 }
 
 /// What every server goes through in every round.
@@ -57,6 +52,10 @@ struct Plan {
     concurrency: Vec<usize>,
     /// How many idle sessions to open.
     sessions: Vec<usize>,
+    /// Whether lists of tools are asked for as well.
+    lists: bool,
+    /// Whether calls ask for progress.
+    progress: bool,
 }
 
 impl Plan {
@@ -67,6 +66,8 @@ impl Plan {
             sizes: options.list("sizes", "100,10240,1048576")?,
             concurrency: options.list("conc", "1,16,128")?,
             sessions: options.list("sessions", "")?,
+            lists: options.value("lists", false)?,
+            progress: options.value("progress", false)?,
         })
     }
 
@@ -77,7 +78,7 @@ impl Plan {
         spec: &str,
         command: &str,
     ) -> Outcome<()> {
-        if !self.sizes.is_empty() && !self.concurrency.is_empty() {
+        if (self.lists || !self.sizes.is_empty()) && !self.concurrency.is_empty() {
             self.load(table, round, spec, command).await?;
         }
         for count in &self.sessions {
@@ -105,21 +106,26 @@ impl Plan {
     ) -> Outcome<()> {
         const START: &str = "cold start to first tools/list; memory after all load";
         const LIMIT: Duration = Duration::from_secs(60);
-        let (server, started) = Server::start(spec, command).await?;
-        let (server, name) = (Rc::new(server), short(spec));
+        let (mut server, started) = Server::start(spec, command).await?;
         server.first_list(self.mode).await?;
-        table.add(START, name, round, "cold ms", started.elapsed().as_secs_f64() * 1e3);
+        let elapsed = started.elapsed();
+        server.still_runs()?;
+        let (server, name) = (Rc::new(server), short(spec));
+        table.add(START, name, round, "cold ms", elapsed.as_secs_f64() * 1e3);
         table.add(START, name, round, "rss MiB", memory_mib(&server.processes(), "VmRSS"));
-        for size in &self.sizes {
-            for connections in &self.concurrency {
-                // A megabyte on each of many connections measures the machine's memory.
-                if *size >= 1 << 20 && *connections > 16 {
-                    continue;
-                }
-                let scenario = format!("concurrency {connections}, {}", size_name(*size));
+        let echoes = self.sizes.iter().map(|size| {
+            // A megabyte on each of many connections measures the machine's memory.
+            let most = if *size >= 1 << 20 { 16 } else { usize::MAX };
+            (Request::echo(self.mode, &server.tool, *size, self.progress), most)
+        });
+        let lists = self.lists.then(|| (Request::list(self.mode), usize::MAX));
+        for (request, most) in echoes.chain(lists) {
+            let request = Rc::new(request);
+            for connections in self.concurrency.iter().filter(|count| **count <= most) {
+                let scenario = format!("concurrency {connections}, {}", request.name);
                 let measured = async {
-                    server.clone().echoes(self.mode, *size, *connections, self.time / 5).await?; // to warm up
-                    server.clone().echoes(self.mode, *size, *connections, self.time).await
+                    server.clone().exchanges(&request, *connections, self.time / 5).await?; // to warm up
+                    server.clone().exchanges(&request, *connections, self.time).await
                 };
                 match tokio::time::timeout(LIMIT, measured).await {
                     Ok(Ok(run)) => table.add_run(&scenario, name, round, run),
@@ -146,7 +152,7 @@ impl Server {
     /// place of `{port}`, and waits until it listens.
     async fn start(spec: &str, command: &str) -> Outcome<(Server, Instant)> {
         const LIMIT: Duration = Duration::from_secs(30);
-        let (name, tool) = spec.split_once('!').unwrap_or((spec, "echo"));
+        let name = spec.split('!').next().unwrap_or(spec);
         let path = name.split_once('@').map_or("/mcp", |(_, path)| path);
         let listener =
             std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
@@ -161,7 +167,7 @@ impl Server {
         let server = Server {
             host: format!("127.0.0.1:{port}"),
             path: path.to_owned(),
-            tool: tool.to_owned(),
+            tool: tool(spec).to_owned(),
             child,
         };
         while TcpStream::connect(&server.host).await.is_err() {
@@ -171,6 +177,16 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         Ok((server, started))
+    }
+
+    /// Refuses the answers of a stranger, who may have taken the free port before the server
+    /// did.
+    fn still_runs(&mut self) -> Outcome<()> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(format!("it ended, {status}, and another one answers")),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn processes(&self) -> Vec<i32> {
@@ -192,23 +208,20 @@ impl Server {
         connection.expect_result().await
     }
 
-    /// Echoes over several connections, one request at a time on each.
-    async fn echoes(
+    /// The same request over several connections, one at a time on each.
+    async fn exchanges(
         self: Rc<Self>,
-        mode: Mode,
-        size: usize,
+        request: &Rc<Request>,
         connections: usize,
         time: Duration,
     ) -> Outcome<Run> {
         let mut open = Vec::new();
         for _ in 0..connections {
-            open.push(self.connect(mode).await?);
+            open.push(self.connect(request.mode).await?);
         }
         let processes = self.processes();
         let load = Rc::new(Load {
-            mode,
-            payload: payload(size),
-            call: mode.echo(&self.tool, &payload(size)),
+            request: request.clone(),
             latencies_ns: RefCell::default(),
             begin: Instant::now(),
             time,
@@ -218,7 +231,7 @@ impl Server {
             .into_iter()
             .enumerate()
             .map(|(number, connection)| {
-                tokio::task::spawn_local(load.clone().run(self.clone(), connection, number as u64))
+                tokio::task::spawn_local(load.clone().run(connection, number as u64))
             })
             .collect();
         let mut run = Run::default();
@@ -265,53 +278,38 @@ impl Drop for Server {
 
 /// What the connections of one run share.
 struct Load {
-    mode: Mode,
-    payload: String,
-    call: crate::message::Call,
+    request: Rc<Request>,
     latencies_ns: RefCell<Vec<u64>>,
     begin: Instant,
     time: Duration,
 }
 
 impl Load {
-    /// Echoes on one connection until the time is over; how many there were.
-    async fn run(
-        self: Rc<Self>,
-        server: Rc<Server>,
-        mut connection: Connection,
-        number: u64,
-    ) -> Outcome<u64> {
+    /// Asks on one connection until the time is over; how often that was.
+    async fn run(self: Rc<Self>, mut connection: Connection, number: u64) -> Outcome<u64> {
         const AT_LEAST: u64 = 2;
         /// Keeps the ids of the connections apart.
         const IDS: u64 = 10_000_000;
-        let (head, tail) = self.call.parts();
+        let request = &*self.request;
+        let (head, tail) = request.call.parts();
         let mut requests = 0;
         while requests < AT_LEAST || self.begin.elapsed() < self.time {
             let id = (number * IDS + requests + 10).to_string();
-            connection.prepare(self.mode, "tools/call", &server.tool, &[head, id.as_bytes(), tail]);
+            let message = [head, id.as_bytes(), tail];
+            connection.prepare(request.mode, request.method, &request.tool, &message);
             let sent = Instant::now();
             let status = connection.exchange().await?;
             self.latencies_ns
                 .borrow_mut()
                 .push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            if status != 200 || connection.body().len() < self.payload.len() {
+            if status != 200 || connection.body().len() < request.at_least() {
                 return Err(connection.describe(status));
             }
             if requests == 0 {
-                verify(connection.json(), &self.payload)?;
+                request.verify(connection.json())?;
             }
             requests += 1;
         }
         Ok(requests)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn names_end_where_paths_and_tools_begin() {
-        assert_eq!(["a", "a@/x", "a!b", "a@/x!b"].map(short), ["a"; 4]);
     }
 }

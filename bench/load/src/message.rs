@@ -1,5 +1,7 @@
 //! The few messages that a generator sends, and the quick looks at what comes back.
 
+use crate::table::size_name;
+
 /// Which of the two lifecycles a server is measured in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -11,7 +13,8 @@ pub enum Mode {
 
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"0.0.0"}}}"#;
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"0.0.0"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"load","version":"0.0.0"},"io.modelcontextprotocol/clientCapabilities":{}"#;
+const PROGRESS: &str = r#""progressToken":"load""#;
 
 impl Mode {
     /// The revision that a request of this mode names.
@@ -22,14 +25,28 @@ impl Mode {
         }
     }
 
+    /// `_meta` as a member, or nothing where there is nothing to say.
+    fn meta(self, progress: bool) -> Option<String> {
+        let members = [(self == Mode::Stateless).then_some(META), progress.then_some(PROGRESS)];
+        let members: Vec<&str> = members.into_iter().flatten().collect();
+        (!members.is_empty()).then(|| format!(r#""_meta":{{{}}}"#, members.join(",")))
+    }
+
     pub(crate) fn tools_list(self) -> String {
-        let meta = if self == Mode::Stateless { META } else { "" };
-        format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{{{meta}}}}}"#)
+        let mut line = Vec::new();
+        self.list().write(2, &mut line);
+        String::from_utf8_lossy(&line).into_owned()
+    }
+
+    /// A request for the list of tools, ready but for its id.
+    pub(crate) fn list(self) -> Call {
+        let meta = self.meta(false).unwrap_or_default();
+        Call { tail: format!(r#","method":"tools/list","params":{{{meta}}}}}"#).into_bytes() }
     }
 
     /// A call of an echo tool, ready but for its id.
-    pub(crate) fn echo(self, tool: &str, payload: &str) -> Call {
-        let meta = if self == Mode::Stateless { format!("{META},") } else { String::new() };
+    pub(crate) fn echo(self, tool: &str, payload: &str, progress: bool) -> Call {
+        let meta = self.meta(progress).map(|meta| meta + ",").unwrap_or_default();
         let message = serde_json::Value::from(payload);
         let tail = format!(
             r#","method":"tools/call","params":{{{meta}"name":"{tool}","arguments":{{"message":{message}}}}}}}"#
@@ -38,7 +55,63 @@ impl Mode {
     }
 }
 
+/// What is asked again and again in one scenario, and what its answers must be.
+pub(crate) struct Request {
+    pub(crate) mode: Mode,
+    /// What the scenario is called.
+    pub(crate) name: String,
+    pub(crate) method: &'static str,
+    /// The tool, where one is called.
+    pub(crate) tool: String,
+    pub(crate) call: Call,
+    /// What a call must echo; none for a list.
+    payload: Option<String>,
+}
+
+impl Request {
+    /// Calls of an echo tool with a text of so many bytes, with or without a wish to
+    /// hear of progress.
+    pub(crate) fn echo(mode: Mode, tool: &str, size: usize, progress: bool) -> Request {
+        let payload = payload(size);
+        Request {
+            mode,
+            name: size_name(size),
+            method: "tools/call",
+            tool: tool.to_owned(),
+            call: mode.echo(tool, &payload, progress),
+            payload: Some(payload),
+        }
+    }
+
+    /// The list of tools.
+    pub(crate) fn list(mode: Mode) -> Request {
+        Request {
+            mode,
+            name: "tools/list".to_owned(),
+            method: "tools/list",
+            tool: String::new(),
+            call: mode.list(),
+            payload: None,
+        }
+    }
+
+    /// How many bytes an answer has at least.
+    pub(crate) fn at_least(&self) -> usize {
+        self.payload.as_ref().map_or(1, String::len)
+    }
+
+    /// Looks at an answer in full.
+    pub(crate) fn verify(&self, answer: &[u8]) -> Result<(), String> {
+        match &self.payload {
+            Some(payload) => verify(answer, payload),
+            None if looks_like_result(answer) => Ok(()),
+            None => Err(format!("no list: {}", excerpt(answer))),
+        }
+    }
+}
+
 /// A prepared request: everything but the id, which comes between head and tail.
+#[derive(Clone)]
 pub(crate) struct Call {
     tail: Vec<u8>,
 }
@@ -65,7 +138,7 @@ impl Call {
 }
 
 /// Text of `size` bytes; one in every 80 needs an escape in JSON.
-pub(crate) fn payload(size: usize) -> String {
+fn payload(size: usize) -> String {
     const LINE: &str =
         "The quick brown fox jumps over the lazy dog and then it runs back home 0123456\n";
     let mut text = LINE.repeat(size / LINE.len() + 1);
@@ -74,7 +147,7 @@ pub(crate) fn payload(size: usize) -> String {
 }
 
 /// Whether an answer, parsed in full, echoes the payload.
-pub(crate) fn verify(answer: &[u8], payload: &str) -> Result<(), String> {
+fn verify(answer: &[u8], payload: &str) -> Result<(), String> {
     let value: serde_json::Value =
         serde_json::from_slice(answer).map_err(|error| format!("{error}: {}", excerpt(answer)))?;
     match value["result"]["content"][0]["text"].as_str() {
@@ -106,14 +179,31 @@ mod tests {
         for mode in [Mode::Legacy, Mode::Stateless] {
             let payload = payload(100);
             let mut line = Vec::new();
-            mode.echo("say", &payload).write(42, &mut line);
+            mode.echo("say", &payload, true).write(42, &mut line);
             let call: serde_json::Value = serde_json::from_slice(&line).unwrap();
             assert_eq!(call["id"], 42);
             assert_eq!(call["params"]["name"], "say");
             assert_eq!(call["params"]["arguments"]["message"], payload);
-            assert_eq!(call["params"]["_meta"].is_object(), mode == Mode::Stateless);
+            let meta = &call["params"]["_meta"];
+            assert_eq!(meta["progressToken"], "load");
+            let version = &meta["io.modelcontextprotocol/protocolVersion"];
+            assert_eq!(version.is_string(), mode == Mode::Stateless);
             serde_json::from_str::<serde_json::Value>(&mode.tools_list()).unwrap();
         }
+    }
+
+    #[test]
+    fn lists_are_asked_for_and_looked_at() {
+        let request = Request::list(Mode::Legacy);
+        let mut line = Vec::new();
+        request.call.write(3, &mut line);
+        let list: serde_json::Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(
+            (&list["method"], &list["params"]),
+            (&"tools/list".into(), &serde_json::json!({}))
+        );
+        assert!(request.verify(br#"{"result":{"tools":[]}}"#).is_ok());
+        assert!(request.verify(br#"{"error":{}}"#).is_err());
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use crate::{Mode, Outcome};
+use crate::account::allow_open_files;
+use crate::{Mode, Outcome, Table};
 
 /// `--key value` options, and `NAME=SPEC` servers, of which the first is the baseline.
 pub struct Options {
@@ -51,6 +52,14 @@ impl Options {
             .collect()
     }
 
+    /// The report in Markdown. Where `--values` names a file, every single value goes there.
+    pub(crate) fn report(&self, table: &Table) -> Outcome<String> {
+        if let Some(path) = self.flags.get("values") {
+            std::fs::write(path, table.values()).map_err(|error| format!("{path}: {error}"))?;
+        }
+        Ok(table.markdown(short(&self.servers[0].0)))
+    }
+
     pub(crate) fn mode(&self) -> Outcome<Mode> {
         match self.flags.get("mode").map_or("legacy", String::as_str) {
             "legacy" => Ok(Mode::Legacy),
@@ -60,8 +69,19 @@ impl Options {
     }
 }
 
+/// The name alone of `NAME[@PATH][!TOOL]`.
+pub(crate) fn short(spec: &str) -> &str {
+    spec.split(['@', '!']).next().unwrap_or(spec)
+}
+
+/// The tool of `NAME[@PATH][!TOOL]`.
+pub(crate) fn tool(spec: &str) -> &str {
+    spec.split_once('!').map_or("echo", |(_, tool)| tool)
+}
+
 /// Runs a generator on the program's arguments and prints its report.
 pub fn run(generate: impl Fn(&Options) -> Outcome<String>) -> ExitCode {
+    allow_open_files();
     match Options::new(std::env::args().skip(1)).and_then(|options| generate(&options)) {
         Ok(report) => {
             print!("{report}");
@@ -123,6 +143,12 @@ mod tests {
         let options = options(&["--rounds", "x", "--mode", "y", "a=b"]).unwrap();
         assert!(options.value("rounds", 1_usize).is_err());
         assert!(options.mode().is_err());
+    }
+
+    #[test]
+    fn names_end_where_paths_and_tools_begin() {
+        assert_eq!(["a", "a@/x", "a!b", "a@/x!b"].map(short), ["a"; 4]);
+        assert_eq!(["a", "a@/x", "a!b", "a@/x!b"].map(tool), ["echo", "echo", "b", "b"]);
     }
 
     #[test]

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use io::{Read as _, Write as _};
 
 use crate::account::{end, memory_mib, own_processor_ns, processor_ns, tree};
-use crate::message::{INITIALIZE, INITIALIZED, excerpt, looks_like_result, payload, verify};
-use crate::options::split_command;
-use crate::table::{Run, size_name};
+use crate::message::{INITIALIZE, INITIALIZED, Request, excerpt, looks_like_result};
+use crate::options::{short, split_command, tool};
+use crate::table::Run;
 use crate::{Mode, Options, Outcome, Table, server_log};
 
 /// Runs all rounds that the options ask for; the report is Markdown.
@@ -20,14 +20,14 @@ pub fn generate(options: &Options) -> Outcome<String> {
     let rounds = options.value("rounds", 5)?;
     let mut table = Table::default();
     for round in 0..rounds {
-        for (name, command) in &options.servers {
-            if let Err(why) = plan.measure(&mut table, round, name, command) {
-                table.fail("stdio", name, &why);
+        for (spec, command) in &options.servers {
+            if let Err(why) = plan.measure(&mut table, round, spec, command) {
+                table.fail("stdio", short(spec), &why);
             }
         }
         eprintln!("round {} of {rounds} done", round + 1);
     }
-    Ok(table.markdown(&options.servers[0].0))
+    options.report(&table)
 }
 
 /// What every server goes through in every round.
@@ -39,6 +39,8 @@ struct Plan {
     /// Starts in a round.
     starts: usize,
     sizes: Vec<usize>,
+    /// Whether lists of tools are asked for as well.
+    lists: bool,
 }
 
 impl Plan {
@@ -49,12 +51,13 @@ impl Plan {
             window: options.value("window", 64)?,
             starts: options.value("cold", 3)?,
             sizes: options.list("sizes", "100,10240,1048576")?,
+            lists: options.value("lists", false)?,
         })
     }
 
-    fn measure(&self, table: &mut Table, round: usize, name: &str, command: &str) -> Outcome<()> {
+    fn measure(&self, table: &mut Table, round: usize, spec: &str, command: &str) -> Outcome<()> {
         const START: &str = "cold start to first tools/list; memory after all load";
-        let mut times = Vec::new();
+        let (name, mut times) = (short(spec), Vec::new());
         for _ in 1..self.starts {
             times.push(Server::start(command)?.ready(self.mode)?);
         }
@@ -63,22 +66,24 @@ impl Plan {
         times.sort_unstable();
         table.add(START, name, round, "cold ms", times[times.len() / 2].as_secs_f64() * 1e3);
         table.add(START, name, round, "rss MiB", memory_mib(&server.processes(), "VmRSS"));
-        for size in &self.sizes {
-            let payload = payload(*size);
-            server.one_by_one(self.mode, &payload, self.time / 5)?; // to warm up
-            let run = server.one_by_one(self.mode, &payload, self.time)?;
-            table.add_run(&format!("sequential, {}", size_name(*size)), name, round, run);
+        let echoes: Vec<Request> = self
+            .sizes
+            .iter()
+            .map(|size| Request::echo(self.mode, tool(spec), *size, false))
+            .collect();
+        let lists = self.lists.then(|| Request::list(self.mode));
+        for request in echoes.iter().chain(&lists) {
+            let _watchdog = server.watchdog();
+            server.one_by_one(request, self.time / 5)?; // to warm up
+            let run = server.one_by_one(request, self.time)?;
+            table.add_run(&format!("sequential, {}", request.name), name, round, run);
         }
-        for size in &self.sizes {
-            let payload = payload(*size);
-            server.overlapping(self.mode, &payload, self.time / 5, self.window)?;
-            let run = server.overlapping(self.mode, &payload, self.time, self.window)?;
-            table.add_run(
-                &format!("window {}, {}", self.window, size_name(*size)),
-                name,
-                round,
-                run,
-            );
+        for request in echoes.iter().filter(|_| self.window > 0) {
+            let _watchdog = server.watchdog();
+            server.overlapping(request, self.time / 5, self.window)?;
+            let run = server.overlapping(request, self.time, self.window)?;
+            let scenario = format!("window {}, {}", self.window, request.name);
+            table.add_run(&scenario, name, round, run);
         }
         table.add(START, name, round, "peak MiB", memory_mib(&server.processes(), "VmHWM"));
         Ok(())
@@ -120,6 +125,20 @@ impl Server {
 
     fn processes(&self) -> Vec<i32> {
         i32::try_from(self.child.id()).map(tree).unwrap_or_default()
+    }
+
+    /// Ends the server unless what is given is dropped in time: some servers never answer what
+    /// is too large for them, and reading waits for ever.
+    fn watchdog(&self) -> mpsc::Sender<()> {
+        const LIMIT: Duration = Duration::from_secs(60);
+        let (running, done) = mpsc::channel();
+        let processes = self.processes();
+        thread::spawn(move || {
+            if done.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                end(&processes);
+            }
+        });
+        running
     }
 
     fn send(&mut self, line: &[u8]) -> Outcome<()> {
@@ -187,9 +206,9 @@ impl Server {
     }
 
     /// One request at a time.
-    fn one_by_one(&mut self, mode: Mode, payload: &str, time: Duration) -> Outcome<Run> {
+    fn one_by_one(&mut self, request: &Request, time: Duration) -> Outcome<Run> {
         const AT_LEAST: u64 = 3;
-        let call = mode.echo("echo", payload);
+        let call = &request.call;
         let mut line = Vec::with_capacity(call.len());
         let processes = self.processes();
         let mut run = Run::default();
@@ -205,7 +224,7 @@ impl Server {
             let answer = self.answer()?;
             run.latencies_ns.push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
             if run.requests == 0 {
-                verify(&self.buffer[answer], payload)?;
+                request.verify(&self.buffer[answer])?;
             }
             run.requests += 1;
         }
@@ -216,14 +235,7 @@ impl Server {
     }
 
     /// Keeps up to `window` requests in flight: a thread writes, this one reads.
-    fn overlapping(
-        &mut self,
-        mode: Mode,
-        payload: &str,
-        time: Duration,
-        window: u64,
-    ) -> Outcome<Run> {
-        let call = mode.echo("echo", payload);
+    fn overlapping(&mut self, request: &Request, time: Duration, window: u64) -> Outcome<Run> {
         let processes = self.processes();
         let stdin = self.stdin.take().ok_or("the server's input is closed")?;
         let flight = Arc::new(Flight::new(window));
@@ -232,10 +244,11 @@ impl Server {
         let begin = Instant::now();
         let writer = thread::spawn({
             let (flight, first_id) = (flight.clone(), self.next_id);
+            let call = request.call.clone();
             move || flight.write(stdin, &call, first_id)
         });
-        let read =
-            self.read_overlapping(&mut run, &flight, payload.len(), || begin.elapsed() >= time);
+        let at_least = request.at_least();
+        let read = self.read_overlapping(&mut run, &flight, at_least, || begin.elapsed() >= time);
         // The clock runs until the window is empty, so that all that is counted was answered.
         run.elapsed = begin.elapsed();
         run.server_ns = processor_ns(&processes).saturating_sub(server_ns);

@@ -93,6 +93,21 @@ impl Table {
         out
     }
 
+    /// Every single value, for programs: a line each of scenario, server, metric, round and
+    /// value, with tabs between.
+    pub(crate) fn values(&self) -> String {
+        let mut out = String::new();
+        for (scenario, server) in &self.rows {
+            for (metric, _) in METRICS {
+                let rounds = self.rounds(scenario, server, metric).into_iter().flatten();
+                for (round, value) in rounds {
+                    let _ = writeln!(out, "{scenario}\t{server}\t{metric}\t{round}\t{value}");
+                }
+            }
+        }
+        out
+    }
+
     fn scenario(&self, out: &mut String, scenario: &str, baseline: &str) {
         let servers: Vec<&str> = self
             .rows
@@ -204,6 +219,9 @@ mod tests {
                 .enumerate()
                 .for_each(|(round, value)| table.add("echo", server, round, "cpu µs", *value));
         }
+        let values = table.values();
+        assert_eq!(values.lines().next(), Some("echo\tbare\tcpu µs\t0\t10"));
+        assert_eq!(values.lines().count(), 4);
         table.fail("echo", "other", "no answer");
         table.fail("echo", "other", "no answer");
         assert_eq!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{build_release, program};
+use super::programs::{build_release, program};
 use crate::interop::Peers;
 use crate::{Result, process};
 

@@ -6,6 +6,8 @@ use std::thread;
 
 use serde_json::json;
 
+use super::options::Options;
+use super::programs::stdio_servers;
 use crate::{Result, process};
 
 /// The sizes of the echoed text, and two numbers of calls: the difference of a long and a
@@ -19,8 +21,8 @@ const TEXT: &str =
 /// How long a run may take before `timeout` ends it. Valgrind makes all about 50 times slower.
 const LIMIT_SECONDS: &str = "300";
 
-/// Prints a table of the servers, each given as `NAME=COMMAND`.
-pub(super) fn measure(servers: &[String]) -> Result<()> {
+/// Prints a table of the servers that no interpreter runs.
+pub(super) fn measure(options: &Options) -> Result<()> {
     if !process::probe("valgrind", &["--version"]) {
         return Err(
             "valgrind is needed to count instructions; install it with your package manager".into(),
@@ -32,7 +34,8 @@ pub(super) fn measure(servers: &[String]) -> Result<()> {
         RUNS.map(|(size, ..)| format!("{size} bytes")).join(" | ")
     );
     let mut failures = Vec::new();
-    for server in servers {
+    let servers = stdio_servers(options.others.native());
+    for server in &servers {
         let (name, command) =
             server.split_once('=').ok_or_else(|| format!("{server:?} is not NAME=COMMAND"))?;
         match row(command) {

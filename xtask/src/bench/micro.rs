@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::{MANIFEST, TARGET, build_release, program};
+use super::programs::{MANIFEST, TARGET, build_release, program};
 use crate::{Result, process};
 
 /// Runs `micro [FILTER] [--criterion's options]` or `allocations [SCENARIO CALLS]`; none when the

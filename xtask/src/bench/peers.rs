@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{MANIFEST, TARGET, build_release, program};
+use super::programs::{MANIFEST, TARGET, build_release, program};
 use crate::{Result, npm, pinned, process, python};
 
 mod list;
 
-use list::{ECHO, GATEWAYS};
+use list::{CLIENTS, ECHO, GATEWAYS};
 
 /// What is always measured, so that it can be named as well.
 const ALWAYS: [&str; 6] =
@@ -50,27 +50,31 @@ enum Kind {
     Node,
 }
 
-/// The peers of one run that are ready.
+/// What a peer does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Server,
+    Gateway,
+    Client,
+}
+
+/// The peers of one run that are ready: all, unless some were chosen or are missing.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Peers {
     only: Option<Vec<String>>,
     left_out: BTreeMap<&'static str, String>,
 }
 
 impl Peers {
-    /// Takes `--only NAME,NAME` out of the options. Without it there are all peers.
-    pub(super) fn choose(options: &mut Vec<String>) -> Result<Peers> {
-        let mut peers = Peers { only: None, left_out: BTreeMap::new() };
-        if let Some(place) = options.iter().position(|option| option == "--only") {
-            let names = options.get(place + 1).ok_or("--only needs names")?;
-            peers.only = Some(names.split(',').map(str::to_owned).collect());
-            options.drain(place..=place + 1);
-        }
-        let known = || ECHO.iter().chain(&GATEWAYS).map(|peer| peer.name);
+    /// Those with these names, separated by commas, instead of all.
+    pub(super) fn only(names: &str) -> Result<Peers> {
+        let only: Vec<String> = names.split(',').map(str::to_owned).collect();
+        let known = || ECHO.iter().chain(&GATEWAYS).chain(&CLIENTS).map(|peer| peer.name);
         let is_known = |name: &&String| {
             ALWAYS.contains(&name.as_str()) || known().any(|known| known == name.as_str())
         };
-        match peers.only.iter().flatten().find(|name| !is_known(name)) {
-            None => Ok(peers),
+        match only.iter().find(|name| !is_known(name)) {
+            None => Ok(Peers { only: Some(only), left_out: BTreeMap::new() }),
             Some(name) => Err(format!(
                 "no server named {name:?}; there are {}",
                 known().collect::<Vec<_>>().join(", ")
@@ -78,11 +82,14 @@ impl Peers {
         }
     }
 
-    /// Builds and installs the chosen echo servers, gateways, or both.
-    pub(super) fn prepare(&mut self, with_echo: bool, with_gateways: bool) {
-        let echo = ECHO.iter().filter(|_| with_echo);
-        let needed: Vec<&Peer> = echo
-            .chain(GATEWAYS.iter().filter(|_| with_gateways))
+    /// Builds and installs the chosen ones of the roles that are wanted.
+    pub(super) fn prepare(&mut self, is_wanted: impl Fn(Role) -> bool) {
+        let of = |role, peers: &'static [Peer]| {
+            peers.iter().take(if is_wanted(role) { peers.len() } else { 0 })
+        };
+        let needed: Vec<&Peer> = of(Role::Server, &ECHO)
+            .chain(of(Role::Gateway, &GATEWAYS))
+            .chain(of(Role::Client, &CLIENTS))
             .filter(|peer| self.is_chosen(peer))
             .collect();
         let mut origins: Vec<&Origin> = Vec::new();
@@ -139,6 +146,12 @@ impl Peers {
             ready().filter_map(|peer| peer.over_stdio(&places)).collect(),
             ready().filter_map(|peer| peer.over_http(&places)).collect(),
         )
+    }
+
+    /// The clients, by name, program, and what follows the name of the transport.
+    pub(super) fn clients(&self) -> Vec<(&'static str, String, &'static str)> {
+        let ready = CLIENTS.iter().filter(|peer| self.is_ready(peer));
+        ready.filter_map(|peer| Some((peer.name, program(peer.origin.name), peer.stdio?))).collect()
     }
 
     fn is_chosen(&self, peer: &Peer) -> bool {
@@ -222,37 +235,31 @@ fn copy_if_there(from: &Path, to: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn choose(line: &str) -> (Result<Peers>, Vec<String>) {
-        let mut options = line.split_whitespace().map(str::to_owned).collect();
-        (Peers::choose(&mut options), options)
-    }
-
     fn names(servers: &[String]) -> Vec<&str> {
         servers.iter().filter_map(|server| Some(server.split_once('=')?.0)).collect()
     }
 
     #[test]
-    fn the_chosen_servers_are_taken_out_of_the_options() {
-        let (peers, options) = choose("--rounds 1 --only rmcp-tuned,fastmcp --secs 2");
-        assert_eq!(options, ["--rounds", "1", "--secs", "2"]);
-        assert_eq!(names(&peers.unwrap().stdio()), ["rmcp-tuned", "fastmcp"]);
-        let (all, _) = choose("--rounds 1");
-        assert!(all.unwrap().stdio().len() > 10);
+    fn the_chosen_ones_take_part() {
+        let peers = Peers::only("rmcp-tuned,fastmcp,rmcp-client").unwrap();
+        assert_eq!(names(&peers.stdio()), ["rmcp-tuned", "fastmcp"]);
+        assert_eq!(
+            peers.clients().iter().map(|client| client.0).collect::<Vec<_>>(),
+            ["rmcp-client"]
+        );
+        assert!(Peers::default().stdio().len() > 10);
+        assert_eq!(Peers::default().clients()[1].2, "-tuned");
     }
 
     #[test]
     fn what_is_always_there_may_be_named_and_nothing_unknown() {
-        let (none, _) = choose("--only bare,carrick");
-        assert_eq!(none.unwrap().http(), [""; 0]);
-        let (unknown, _) = choose("--only rmcp,rcmp");
-        assert!(unknown.err().unwrap().contains("\"rcmp\""));
-        assert!(choose("--only").0.is_err());
+        assert_eq!(Peers::only("bare,carrick").unwrap().http(), [""; 0]);
+        assert!(Peers::only("rmcp,rcmp").unwrap_err().contains("\"rcmp\""));
     }
 
     #[test]
     fn what_is_left_out_is_named_with_its_reason() {
-        let (peers, _) = choose("--only fastmcp,fastmcp-tuned,rmcp");
-        let mut peers = peers.unwrap();
+        let mut peers = Peers::only("fastmcp,fastmcp-tuned,rmcp").unwrap();
         let needed: Vec<&Peer> = ECHO.iter().filter(|peer| peers.is_chosen(peer)).collect();
         assert_eq!(peers.report(&needed), "");
         peers.left_out.insert("fastmcp", "no Python".to_owned());
@@ -264,8 +271,7 @@ mod tests {
 
     #[test]
     fn gateways_know_what_is_behind_them() {
-        let (all, _) = choose("");
-        let (stdio, http) = all.unwrap().gateways("http://host:1/mcp", "server --quiet");
+        let (stdio, http) = Peers::default().gateways("http://host:1/mcp", "server --quiet");
         for gateway in stdio.iter().chain(&http) {
             assert!(gateway.contains("http://host:1/mcp") || gateway.contains("server --quiet"));
             assert!(!gateway.contains("{url}") && !gateway.contains("{home}"), "{gateway}");
@@ -275,7 +281,7 @@ mod tests {
 
     #[test]
     fn every_peer_has_its_files() {
-        for peer in ECHO.iter().chain(&GATEWAYS) {
+        for peer in ECHO.iter().chain(&GATEWAYS).chain(&CLIENTS) {
             let pins = match peer.origin.kind {
                 Kind::Cargo => continue,
                 Kind::Python => python::PINS,

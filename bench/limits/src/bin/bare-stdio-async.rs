@@ -5,6 +5,7 @@
 //! behind it, tokio's threads instead of one.
 
 use bytes::BytesMut;
+use limits::{Answers, Kind};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::runtime::Builder;
@@ -15,8 +16,9 @@ const BUFFER: usize = 256 << 10;
 const ROOM: usize = 64 << 10;
 
 fn main() -> std::io::Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_set = |word: &str| arguments.iter().any(|argument| argument == word);
+    let arguments = limits::CommandLine::read()?;
+    let answers: &'static Answers = Box::leak(Box::new(arguments.answers()?));
+    let is_set = |word: &str| arguments.words.iter().any(|argument| argument == word);
     let mut runtime =
         if is_set("mt") { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     let spawn = is_set("spawn");
@@ -24,22 +26,26 @@ fn main() -> std::io::Result<()> {
         let stdin = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0")?;
         let stdout = pipe::OpenOptions::new().open_sender("/proc/self/fd/1")?;
         if !spawn {
-            return tokio::spawn(inline(stdin, stdout)).await?;
+            return tokio::spawn(inline(answers, stdin, stdout)).await?;
         }
-        let (answers, ready) = mpsc::channel(1024);
+        let (sender, ready) = mpsc::channel(1024);
         let writer = tokio::spawn(write(ready, stdout));
-        tokio::spawn(spawning(stdin, answers)).await??;
+        tokio::spawn(spawning(answers, stdin, sender)).await??;
         writer.await?
     })
 }
 
 /// Answers every line where it was read.
-async fn inline(mut stdin: pipe::Receiver, mut stdout: pipe::Sender) -> std::io::Result<()> {
+async fn inline(
+    answers: &Answers,
+    mut stdin: pipe::Receiver,
+    mut stdout: pipe::Sender,
+) -> std::io::Result<()> {
     let mut lines = Lines::default();
     let mut out = Vec::new();
     while lines.read(&mut stdin).await? {
         while let Some(line) = lines.next() {
-            answer(&line, &mut out);
+            answer(answers, &line, &mut out);
         }
         if !out.is_empty() {
             stdout.write_all(&out).await?;
@@ -51,18 +57,19 @@ async fn inline(mut stdin: pipe::Receiver, mut stdout: pipe::Sender) -> std::io:
 
 /// Answers every line in a task of its own.
 async fn spawning(
+    answers: &'static Answers,
     mut stdin: pipe::Receiver,
-    answers: mpsc::Sender<Vec<u8>>,
+    sender: mpsc::Sender<Vec<u8>>,
 ) -> std::io::Result<()> {
     let mut lines = Lines::default();
     while lines.read(&mut stdin).await? {
         while let Some(line) = lines.next() {
-            let answers = answers.clone();
+            let sender = sender.clone();
             tokio::spawn(async move {
                 let mut out = Vec::with_capacity(line.len() + 64);
-                answer(&line, &mut out);
+                answer(answers, &line, &mut out);
                 // The writer is gone only when the output is.
-                let _ = answers.send(out).await;
+                let _ = sender.send(out).await;
             });
         }
     }
@@ -83,8 +90,8 @@ async fn write(
     Ok(())
 }
 
-fn answer(line: &[u8], out: &mut Vec<u8>) {
-    if limits::answer(line, out) != limits::Kind::Notification {
+fn answer(answers: &Answers, line: &[u8], out: &mut Vec<u8>) {
+    if answers.answer(line, out) != Kind::Notification {
         out.push(b'\n');
     }
 }

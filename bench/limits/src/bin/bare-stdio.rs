@@ -1,4 +1,5 @@
 //! The limit over stdio: blocking reads, and one write for all that a read brought.
+//! `bare-stdio [--only legacy|modern] [--tools FILE]`
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -7,6 +8,7 @@ use std::os::fd::AsFd as _;
 const BUFFER: usize = 256 << 10;
 
 fn main() -> io::Result<()> {
+    let answers = limits::CommandLine::read()?.answers()?;
     // Plain files on the same pipes: no locks and no buffers between us and the system.
     let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -29,7 +31,7 @@ fn main() -> io::Result<()> {
         end += count;
         while let Some(length) = memchr::memchr(b'\n', &buffer[scanned..end]) {
             let line = &buffer[start..scanned + length];
-            if limits::answer(line, &mut out) != limits::Kind::Notification {
+            if answers.answer(line, &mut out) != limits::Kind::Notification {
                 out.push(b'\n');
             }
             start = scanned + length + 1;

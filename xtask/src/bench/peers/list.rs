@@ -48,6 +48,11 @@ pub(super) const GATEWAYS: [Peer; 7] = [
     ),
 ];
 
+/// The clients, each with what follows the name of the transport in its command.
+pub(super) const CLIENTS: [Peer; 2] =
+    [client("rmcp-client", &CLIENT_RMCP, ""), client("rmcp-client-tuned", &CLIENT_RMCP, "-tuned")];
+
+const CLIENT_RMCP: Origin = cargo("client-rmcp");
 const RMCP: Origin = cargo("peer-rmcp");
 const TOWER_MCP: Origin = cargo("peer-tower-mcp");
 const TURBOMCP: Origin = cargo("peer-turbomcp");
@@ -79,6 +84,10 @@ const fn echo(
     [stdio, http]: [&'static str; 2],
 ) -> Peer {
     Peer { name, origin, stdio: Some(stdio), http: Some(http), at: "" }
+}
+
+const fn client(name: &'static str, origin: &'static Origin, form: &'static str) -> Peer {
+    Peer { name, origin, stdio: Some(form), http: Some(form), at: "" }
 }
 
 const fn over_http(name: &'static str, origin: &'static Origin, http: &'static str) -> Peer {
