@@ -2,7 +2,7 @@
 //! are the values that serde_json finds.
 
 use bytes::Bytes;
-use carrick::proto::rpc::{Field, Json, Limits, Message, ScanErrorKind, Scanned, scan};
+use carrick::proto::rpc::{Field, Json, Kind, Limits, Message, ScanErrorKind, Scanned, scan};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -14,6 +14,9 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     // Its `_meta` is read like that of a request.
     let result = br#"{"jsonrpc":"2.0","id":2,"result":{"_meta":{"progressToken":0}}}"#;
     seeds.push(result.to_vec());
+    // A response with a member that is none of a response's.
+    let odd = br#"{"jsonrpc":"2.0","id":3,"result":{},"params":{"name":"x"}}"#;
+    seeds.push(odd.to_vec());
     seeds
 }
 
@@ -46,7 +49,12 @@ fn check(message: &Message, data: &[u8]) {
     if let Some(method) = value.get("method") {
         assert_eq!(method.as_str(), Some(&*message.method_name()));
     }
-    let body = value.get("params").or_else(|| value.get("result")).or_else(|| value.get("error"));
+    // A message may have members of another kind's besides its own.
+    let body = value.get(match message.kind() {
+        Kind::Request | Kind::Notification => "params",
+        Kind::Result => "result",
+        Kind::Error => "error",
+    });
     if let Some(span) = message.body_span() {
         assert_eq!(read(&data[span.range()]).as_ref(), body);
     }
