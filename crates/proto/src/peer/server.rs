@@ -203,6 +203,10 @@ impl ServerPeer {
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Shaped(body) => {
+                let bytes = self.wrapped(call.revision, &body, false, &id);
+                self.send(place, bytes);
+            }
             Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();

@@ -1,12 +1,17 @@
 //! Lists of what a server offers, rendered once a change.
 
 use super::cursor::Cursor;
+use bytes::Bytes;
+use carrick_proto::method::Method;
+use carrick_proto::revision::{Part, Revision, translate};
+use carrick_proto::rpc::{Json, Limits};
 use carrick_proto::types::CacheHints;
 use carrick_proto::types::RpcError;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::Bound;
+use std::sync::OnceLock;
 
 /// Something that is listed.
 pub(super) trait Entry: Clone {
@@ -30,7 +35,10 @@ pub(super) struct Listing<T> {
     entries: BTreeMap<String, Listed<T>>,
     options: ListOptions,
     /// The whole of it as a result, when pages have no bound.
-    whole: Vec<u8>,
+    whole: Bytes,
+    /// The same in the shapes of older revisions, once one of their clients has
+    /// asked; none in those that cannot have it.
+    older: [OnceLock<Option<Bytes>>; Revision::ALL.len()],
 }
 
 #[derive(Clone)]
@@ -105,6 +113,22 @@ impl<T: Entry> Listing<T> {
         }
     }
 
+    /// The whole list in the shape of a revision, as the result of `method`. None
+    /// when it is given out page by page, or cannot be had in that shape.
+    pub(super) fn kept(&self, method: Method, revision: Revision) -> Option<Bytes> {
+        if self.whole.is_empty() || revision == Revision::NEWEST {
+            return Some(self.whole.clone()).filter(|whole| !whole.is_empty());
+        }
+        let at = Revision::ALL.iter().position(|known| *known == revision)?;
+        let shape = || {
+            let whole = Json::parse(self.whole.clone(), Limits::default()).ok()?;
+            let part = Part::Result(method);
+            let (json, _) = translate(whole, part, Revision::NEWEST, revision).ok()?;
+            Some(json.into_bytes())
+        };
+        self.older[at].get_or_init(shape).clone()
+    }
+
     /// Writes a page; what comes back is where the next one starts.
     pub(super) fn write(&self, after: Option<&str>, page: &mut Page) -> Option<Cursor> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
@@ -119,16 +143,17 @@ impl<T: Entry> Listing<T> {
     }
 
     fn rendered(entries: BTreeMap<String, Listed<T>>, options: ListOptions) -> Self {
-        let mut listing = Self { entries, options, whole: Vec::new() };
+        let older = Default::default();
+        let mut listing = Self { entries, options, whole: Bytes::new(), older };
         if options.page.is_none() {
-            listing.whole = listing.first_page();
+            listing.whole = listing.first_page().into();
         }
         listing
     }
 
     fn first_page(&self) -> Vec<u8> {
         if !self.whole.is_empty() {
-            return self.whole.clone();
+            return self.whole.to_vec();
         }
         let mut page = Page::new(T::LIST);
         let next = self.write(None, &mut page);
@@ -238,6 +263,25 @@ mod tests {
             r#"{"names":["a","b"],"ttlMs":0,"cacheScope":"private"}"#
         );
         assert_eq!(page(&listing(&[], 3), None), (json!([]), None));
+    }
+
+    #[test]
+    fn a_whole_list_is_kept_in_the_shape_of_each_revision() {
+        let list = listing(&["a", "b"], 0);
+        for revision in Revision::ALL {
+            let kept = list.kept(Method::ToolsList, *revision).unwrap();
+            let value: Value = serde_json::from_slice(&kept).unwrap();
+            assert_eq!(value["names"], json!(["a", "b"]), "{revision}");
+            assert_eq!(value.get("ttlMs").is_some(), !revision.is_legacy(), "{revision}");
+            assert_eq!(list.kept(Method::ToolsList, *revision).unwrap().as_ptr(), kept.as_ptr());
+        }
+        assert_eq!(listing(&["a"], 1).kept(Method::ToolsList, Revision::NEWEST), None);
+        assert_eq!(
+            list.with(Name("c".into()))
+                .kept(Method::ToolsList, Revision::NEWEST)
+                .map(|kept| kept.len()),
+            Some(56)
+        );
     }
 
     #[test]

@@ -70,6 +70,21 @@ impl ServerPeer {
         has_meta: bool,
         id: &Id,
     ) -> Result<Vec<u8>, RpcError> {
+        let mut body = Bytes::from(body);
+        if !revision.rules().result_type {
+            body = self.older(body, Part::Result(method), revision)?;
+        }
+        Ok(self.wrapped(revision, &body, has_meta, id))
+    }
+
+    /// A response with a result that has the shape of its revision.
+    pub(super) fn wrapped(
+        &self,
+        revision: Revision,
+        body: &[u8],
+        has_meta: bool,
+        id: &Id,
+    ) -> Vec<u8> {
         let rules = revision.rules();
         let mut out = Vec::with_capacity(body.len() + self.identity.complete.len() + 64);
         if rules.result_type {
@@ -78,12 +93,11 @@ impl ServerPeer {
             } else {
                 &self.identity.complete
             };
-            rpc::result_response_with(&mut out, id, &body, members);
+            rpc::result_response_with(&mut out, id, body, members);
         } else {
-            let body = self.older(body.into(), Part::Result(method), revision)?;
-            rpc::result_response(&mut out, id, &body);
+            rpc::result_response(&mut out, id, body);
         }
-        Ok(out)
+        out
     }
 
     /// What the application said in the newest shape, in that of `revision`.

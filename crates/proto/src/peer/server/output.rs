@@ -8,6 +8,7 @@ use crate::types::{CallToolResult, LogLevel, RpcError, SubscriptionFilter};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use bytes::Bytes;
 
 /// Names a request that the application is to answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,6 +89,9 @@ pub enum Outcome {
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
     },
+    /// A result in the shape of the call's own revision, kept ready: a JSON object
+    /// without a `_meta` of its own, and without `resultType`.
+    Shaped(Bytes),
     /// The whole response, as [`Envelope::wrap`] of this very call made it.
     Response(Vec<u8>),
     /// A request for input, without `resultType`: a JSON object with
@@ -109,7 +113,7 @@ impl Outcome {
     /// Whether what was asked for has been done.
     pub(super) fn is_success(&self) -> bool {
         match self {
-            Self::Result { .. } | Self::Response(_) => true,
+            Self::Result { .. } | Self::Shaped(_) | Self::Response(_) => true,
             Self::Forwarded(reply) => !reply.is_error() && !reply.is_input_required(),
             Self::InputRequired(_) | Self::Listening(_) | Self::Error(_) => false,
         }

@@ -16,8 +16,17 @@ use std::sync::Arc;
 impl Server {
     /// A list that is all the server's own.
     pub(super) fn list<T: Entry>(&self, call: &Call, live: &Live<T>) -> Dispatch {
-        let page = cursor(call).and_then(|cursor| live.now().answer(cursor.as_deref()));
-        match page {
+        let cursor = match cursor(call) {
+            Ok(cursor) => cursor,
+            Err(error) => return fail(error),
+        };
+        let listing = live.now();
+        if cursor.is_none()
+            && let Some(whole) = listing.kept(call.message.method(), call.revision)
+        {
+            return Dispatch::Ready(Outcome::Shaped(whole));
+        }
+        match listing.answer(cursor.as_deref()) {
             Ok(page) => Dispatch::Ready(complete(page)),
             Err(error) => fail(error),
         }
