@@ -20,21 +20,67 @@ pub(super) fn apply(
     }
 }
 
-/// Whether text that was written without escapes in member names may hold
-/// something for the steps: no for certain, yes perhaps.
-pub(super) fn touches(ops: &[Op], text: &[u8]) -> bool {
-    let named = |name: &str| {
-        memchr::memmem::find_iter(text, name)
-            .any(|at| at > 0 && text[at - 1] == b'"' && text.get(at + name.len()) == Some(&b'"'))
-    };
-    ops.iter().any(|op| match *op {
-        Op::In(name, inner) => named(name) && touches(inner, text),
-        Op::Each(inner) | Op::Items(inner) => touches(inner, text),
-        Op::Drop(name) | Op::Forget(name) | Op::ForgetIf(name, _) | Op::RefuseIf(name, _) => {
-            named(name)
+/// Whether text may hold something for the steps: no for certain, yes perhaps.
+pub(super) fn touches(ops: &'static [Op], text: &[u8]) -> bool {
+    // Nothing, which parameters may be, and what is no JSON have nothing to change.
+    meets(ops, &mut Cursor::scanned(text)).unwrap_or(false)
+}
+
+/// The same of the next value, which is left behind only if the answer is no.
+fn meets(ops: &'static [Op], cursor: &mut Cursor<'_>) -> Result<bool, JsonError> {
+    let is_for_any =
+        |op: &Op| matches!(op, Op::Swap { .. } | Op::Rebuild(_) | Op::Add(_) | Op::Require(_));
+    if ops.iter().any(is_for_any) {
+        return Ok(true);
+    }
+    match cursor.peek() {
+        Some(b'{') => match single(ops) {
+            Some(inner) => meets(inner, cursor),
+            None => meets_member(ops, cursor),
+        },
+        Some(b'[') => {
+            let Some(inner) = of_elements(ops) else { return cursor.value().map(|_| false) };
+            let mut more = cursor.open(b'[', b']')?;
+            while more {
+                if meets(inner, cursor)? {
+                    return Ok(true);
+                }
+                more = cursor.more(b']')?;
+            }
+            Ok(false)
         }
-        Op::Unstructure(_) => named("structuredContent"),
-        Op::Swap { .. } | Op::Rebuild(_) | Op::Add(_) | Op::Require(_) => true,
+        _ => cursor.value().map(|_| false),
+    }
+}
+
+fn meets_member(ops: &'static [Op], cursor: &mut Cursor<'_>) -> Result<bool, JsonError> {
+    let mut more = cursor.open(b'{', b'}')?;
+    while more {
+        let key = cursor.key()?;
+        let name = cursor.name(key);
+        for op in ops {
+            let is_met = match op {
+                Op::In(member, inner) => {
+                    member.as_bytes() == &*name && meets(inner, &mut cursor.clone())?
+                }
+                Op::Each(inner) => meets(inner, &mut cursor.clone())?,
+                other => other.member().is_some_and(|member| member.as_bytes() == &*name),
+            };
+            if is_met {
+                return Ok(true);
+            }
+        }
+        cursor.value()?;
+        more = cursor.more(b'}')?;
+    }
+    Ok(false)
+}
+
+/// The steps for each element of a list.
+fn of_elements(ops: &'static [Op]) -> Option<&'static [Op]> {
+    ops.iter().find_map(|op| match op {
+        Op::Each(inner) | Op::Items(inner) => Some(*inner),
+        _ => None,
     })
 }
 
@@ -114,11 +160,7 @@ impl Pass<'_> {
     }
 
     fn array(&mut self, cursor: &mut Cursor<'_>, ops: &'static [Op]) -> Result<(), Stop> {
-        let inner = ops.iter().find_map(|op| match op {
-            Op::Each(inner) | Op::Items(inner) => Some(*inner),
-            _ => None,
-        });
-        let Some(inner) = inner else { return Ok(cursor.value().map(|_| ())?) };
+        let Some(inner) = of_elements(ops) else { return Ok(cursor.value().map(|_| ())?) };
         self.path.push("*");
         let mut more = cursor.open(b'[', b']')?;
         while more {

@@ -16,7 +16,7 @@ use serde_json::Error;
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Reads text that a scan has passed as one value.
-pub(super) fn read<'de, T: de::Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error> {
+pub(crate) fn read<'de, T: de::Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error> {
     T::deserialize(&mut Reader { text, cursor: Cursor::scanned(text) })
 }
 

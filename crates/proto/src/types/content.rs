@@ -1,6 +1,8 @@
 //! Content blocks (`server/tools`, Tool Result).
 
 use super::{RawJson, Resource, ResourceContents};
+use crate::rpc::read;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -129,12 +131,18 @@ impl ContentBlock {
     /// The block as the kind its `type` says, if its members fit that kind.
     fn known(json: &str) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Kind {
-            r#type: String,
+        struct Kind<'a> {
+            #[serde(borrow)]
+            r#type: Cow<'a, str>,
         }
+        // With what any block may carry, since most blocks are text.
         #[derive(Deserialize)]
         struct Text {
             text: String,
+            #[serde(default)]
+            annotations: Option<Annotations>,
+            #[serde(rename = "_meta", default)]
+            meta: Option<RawJson>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -146,12 +154,12 @@ impl ContentBlock {
         struct Embedded {
             resource: ResourceContents,
         }
-        let kind: Kind = serde_json::from_str(json).ok()?;
+        let kind: Kind<'_> = read(json.as_bytes()).ok()?;
         let extra = || serde_json::from_str::<BlockExtra>(json).ok();
-        Some(match kind.r#type.as_str() {
+        Some(match &*kind.r#type {
             "text" => {
-                let Text { text } = serde_json::from_str(json).ok()?;
-                Self::Text { text, extra: extra()? }
+                let Text { text, annotations, meta } = read(json.as_bytes()).ok()?;
+                Self::Text { text, extra: BlockExtra { annotations, meta } }
             }
             "image" => {
                 let Media { data, mime_type } = serde_json::from_str(json).ok()?;
