@@ -7,6 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
 
+/// For what the steps mostly add, in bytes.
+const ROOM: usize = 64;
+
 /// Makes the steps; the same slice when none applies.
 pub(super) fn apply(
     ops: &'static [Op],
@@ -95,7 +98,7 @@ fn rewrite(
     match pass.value(&mut Cursor::scanned(source), ops) {
         Ok(()) if pass.edits.is_empty() => Ok(None),
         Ok(()) => {
-            let mut out = Vec::new();
+            let mut out = Vec::with_capacity(source.len() + ROOM);
             pass.edits.apply(source, &mut out);
             Ok(Some(out))
         }

@@ -9,6 +9,7 @@ use super::json::{Cursor, JsonError, plain_len};
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{self, DeserializeSeed, Error as _, IntoDeserializer, Visitor};
 use serde_json::Error;
 
@@ -172,8 +173,10 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         if name == RAW_VALUE {
-            let mut theirs = serde_json::Deserializer::from_slice(self.slice()?);
-            return theirs.deserialize_newtype_struct(name, visitor);
+            // What has been scanned need not be read once more to be kept.
+            let text = core::str::from_utf8(self.slice()?).map_err(Error::custom)?;
+            let raw = (RAW_VALUE, BorrowedStrDeserializer::new(text));
+            return visitor.visit_map(MapDeserializer::new(core::iter::once(raw)));
         }
         visitor.visit_newtype_struct(self)
     }
