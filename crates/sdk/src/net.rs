@@ -53,7 +53,8 @@ pub struct Options {
     pub read_timeout: Option<Duration>,
     /// How long an unused connection is kept. Default: 60 s.
     pub keep_idle: Duration,
-    /// How many unused connections are kept for one host. Default: 8.
+    /// How many unused connections are kept for one host. Default: 256. With fewer than there
+    /// are requests at a time, each request opens a connection anew.
     pub max_idle_per_host: usize,
 }
 
@@ -63,7 +64,7 @@ impl Default for Options {
             connect_timeout: Duration::from_secs(10),
             read_timeout: None,
             keep_idle: Duration::from_secs(60),
-            max_idle_per_host: 8,
+            max_idle_per_host: 256,
         }
     }
 }

@@ -2,9 +2,13 @@
 
 use std::error::Error as _;
 use std::io;
+use std::sync::Arc;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Barrier;
+use tokio::task::JoinSet;
 
 use super::*;
 
@@ -72,6 +76,55 @@ async fn two_requests_share_one_connection() {
     assert!(requests[0].starts_with("POST /a?q=1 HTTP/1.1\r\n"), "{}", requests[0]);
     assert!(requests[0].ends_with("\r\n\r\nbody"));
     assert!(requests[0].contains(base.trim_start_matches("http://")), "Host is sent");
+}
+
+/// As many connections are kept as were needed at a time.
+#[tokio::test]
+async fn requests_side_by_side_do_not_connect_anew() {
+    const AT_ONCE: usize = 32;
+    let (listener, base) = listen().await;
+    let all_there = Arc::new(Barrier::new(AT_ONCE));
+    let server = tokio::spawn(async move {
+        let mut connections = JoinSet::new();
+        let mut accepted = 0;
+        loop {
+            tokio::select! {
+                connection = listener.accept() => {
+                    let (mut stream, _) = connection.unwrap();
+                    let all_there = Arc::clone(&all_there);
+                    accepted += 1;
+                    connections.spawn(async move {
+                        for _ in 0..2 {
+                            read_request(&mut stream).await;
+                            all_there.wait().await;
+                            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+                            stream.write_all(answer.as_bytes()).await.unwrap();
+                        }
+                    });
+                }
+                Some(ended) = connections.join_next() => {
+                    ended.unwrap();
+                    if connections.is_empty() {
+                        return accepted;
+                    }
+                }
+            }
+        }
+    });
+    let client = client();
+    for _ in 0..2 {
+        let one = || async {
+            let response = client.send(get(&base)).await.unwrap();
+            response.into_body().collect(10).await.unwrap()
+        };
+        let answers = join_all((0..AT_ONCE).map(|_| one())).await;
+        assert!(answers.iter().all(|answer| answer == "hi"));
+        // The connections come back to the pool by themselves.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(server.await.unwrap(), AT_ONCE);
 }
 
 #[tokio::test]
