@@ -1,6 +1,9 @@
 //! What the peers of a measured program say: prepared bytes, so that they cost next to nothing.
 
+use std::sync::OnceLock;
+
 use carrick_proto::revision::Revision;
+use limits::{Answers, Era};
 
 /// A revision with sessions, and the one without.
 pub const SESSION: Revision = Revision::V2025_11_25;
@@ -49,19 +52,11 @@ pub fn text(size: usize) -> String {
 /// Appends what a server of `revision` answers: the least that still echoes. Nothing for a
 /// notification.
 pub fn answer(revision: Revision, message: &[u8], out: &mut Vec<u8>) {
-    const DISCOVER: &[u8] = b"\"server/discover\"";
-    const TYPE: &[u8] = br#""resultType":"complete","#;
-    if has_session(revision) && memchr::memmem::find(message, DISCOVER).is_some() {
-        out.extend_from_slice(
-            br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"unknown"}}"#,
-        );
-        return;
-    }
-    let start = out.len();
-    limits::answer(message, out);
-    if has_session(revision)
-        && let Some(found) = memchr::memmem::find(&out[start..], TYPE)
-    {
-        out.drain(start + found..start + found + TYPE.len());
-    }
+    static LEGACY: OnceLock<Answers> = OnceLock::new();
+    static MODERN: OnceLock<Answers> = OnceLock::new();
+    let (answers, era) = match has_session(revision) {
+        true => (&LEGACY, Era::Legacy),
+        false => (&MODERN, Era::Modern),
+    };
+    answers.get_or_init(|| Answers::new(Some(era), None)).answer(message, out);
 }
