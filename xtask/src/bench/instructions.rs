@@ -120,8 +120,9 @@ fn write_calls(mut stdin: ChildStdin, text: &str, calls: u64) -> ChildStdin {
         json!({"jsonrpc": "2.0", "id": number + 10, "method": "tools/call", "params": params})
     };
     for message in head.into_iter().chain((0..calls).map(call)) {
-        // A server that ends early is found out by the number of its answers.
-        if writeln!(stdin, "{message}").is_err() {
+        // In one piece, as clients write; a server that ends early is found out by the
+        // number of its answers.
+        if stdin.write_all(format!("{message}\n").as_bytes()).is_err() {
             break;
         }
     }
