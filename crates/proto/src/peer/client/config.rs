@@ -36,7 +36,8 @@ pub struct ClientConfig {
     /// back by up to a quarter, so that the clients of a restarted server do not
     /// all come at once. Default: 0.
     pub spread: u8,
-    /// Bounds on a message.
+    /// Bounds on a message that is given as bytes; a transport that has to look at
+    /// messages itself, as that of HTTP, has its own.
     pub limits: Limits,
     /// Requests of the server's own that may wait for an answer at once; more are
     /// refused. Default 256.

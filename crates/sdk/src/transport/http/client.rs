@@ -31,6 +31,7 @@ use tokio::time::timeout;
 use carrick_proto::method::Method;
 use carrick_proto::peer::Lane;
 use carrick_proto::revision::Revision;
+use carrick_proto::rpc::Limits;
 use carrick_proto::sse;
 
 use crate::net::HttpClient;
@@ -48,6 +49,9 @@ pub use retry::Retry;
 pub struct HttpOptions {
     /// The largest message taken, in bytes. Default: 16 MiB.
     pub max_message_bytes: usize,
+    /// Bounds on what is in one message: an answer is looked at here, and not again by
+    /// the client. Default: see [`Limits`].
+    pub limits: Limits,
     /// How broken streams are resumed. Default: see [`Retry::default`].
     pub retry: Retry,
     /// Whether to open the stream for messages that answer no request, where
@@ -66,6 +70,7 @@ impl Default for HttpOptions {
     fn default() -> Self {
         Self {
             max_message_bytes: 16 * 1024 * 1024,
+            limits: Limits::default(),
             retry: Retry::default(),
             listen: true,
             form: Form::Any,

@@ -8,7 +8,7 @@ use http::{HeaderValue, Request, Response, StatusCode};
 use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, probe_verdict};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
-use carrick_proto::rpc::{self, Kind, Limits, Scanned};
+use carrick_proto::rpc::{self, Kind, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::net::{Body, NetError};
@@ -235,7 +235,7 @@ pub(super) async fn deliver(
     session: &Result<Option<HeaderValue>, String>,
 ) -> Delivered {
     let lane = asked.lane;
-    let Ok(Scanned::One(message)) = rpc::scan(bytes.clone(), Limits::default()) else {
+    let Ok(Scanned::One(message)) = rpc::scan(bytes.clone(), link.options.limits) else {
         // The engine says what is wrong with it.
         link.tell(Event::Message { lane, bytes }).await;
         return Delivered::Other;

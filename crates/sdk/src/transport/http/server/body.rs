@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
@@ -124,7 +124,8 @@ pub(super) struct Events {
     /// Written before anything else.
     start: Vec<u8>,
     keep_alive: Duration,
-    idle: Pin<Box<Sleep>>,
+    /// Runs while nothing comes: most streams end before they have to wait.
+    idle: Option<Pin<Box<Sleep>>>,
     /// The store of events is behind.
     store: Option<BoxFuture<'static, ()>>,
     ended: bool,
@@ -132,8 +133,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(source: Source, keep_alive: Duration) -> Self {
-        let idle = Box::pin(tokio::time::sleep(keep_alive));
-        Self { source, start: Vec::new(), keep_alive, idle, store: None, ended: false }
+        Self { source, start: Vec::new(), keep_alive, idle: None, store: None, ended: false }
     }
 
     /// Starts with an event that has only an id, so that a client whose
@@ -203,18 +203,17 @@ impl Events {
             }
         }
         if !out.is_empty() {
-            self.idle.as_mut().reset(Instant::now() + self.keep_alive);
+            self.idle = None;
             return Poll::Ready(Some(out.into()));
         }
         if self.ended {
             return Poll::Ready(None);
         }
-        std::task::ready!(self.idle.as_mut().poll(cx));
-        self.idle.as_mut().reset(Instant::now() + self.keep_alive);
-        // Registers the new deadline with this task.
-        if self.idle.as_mut().poll(cx).is_ready() {
-            cx.waker().wake_by_ref();
-        }
+        let keep_alive = self.keep_alive;
+        let idle = self.idle.get_or_insert_with(|| Box::pin(tokio::time::sleep(keep_alive)));
+        std::task::ready!(idle.as_mut().poll(cx));
+        // The next one begins when this comment has been taken.
+        self.idle = None;
         Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE)))
     }
 }
