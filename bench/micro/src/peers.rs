@@ -94,7 +94,8 @@ pub(crate) fn serve_lines(revision: Revision) -> Result<UnixStream> {
                 out.push(b'\n');
                 (&theirs).write_all(&out)?;
             }
-            (line.clear(), out.clear());
+            line.clear();
+            out.clear();
         }
         Ok(())
     });
@@ -119,7 +120,8 @@ fn exchanges(revision: Revision, stream: TcpStream) -> Result<()> {
     let (mut body, mut out, mut whole) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         let head = read_message(&mut reader, &mut body)?;
-        (out.clear(), whole.clear());
+        out.clear();
+        whole.clear();
         let is_post = head.starts_with("POST");
         if is_post {
             answer(revision, &body, &mut out);

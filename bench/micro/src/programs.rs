@@ -124,7 +124,7 @@ fn halves(
 /// A server behind a gateway.
 enum Behind {
     Lines(Revision),
-    Http { revision: Revision, url: String, http: HttpClient },
+    Http { revision: Revision, url: String, http: Box<HttpClient> },
 }
 
 impl Behind {
@@ -133,7 +133,7 @@ impl Behind {
             Over::Lines => Self::Lines(revision),
             Over::Http => {
                 let url = format!("http://{}/mcp", peers::serve_http(revision)?);
-                Self::Http { revision, url, http: HttpClient::new(Options::default()) }
+                Self::Http { revision, url, http: HttpClient::new(Options::default()).into() }
             }
         })
     }
@@ -160,7 +160,8 @@ impl Upstream for Behind {
                     config.era = Some(era(*revision));
                     let none: [(&str, &str); 0] = [];
                     let options = HttpOptions::default();
-                    let transport = HttpTransport::new(http.clone(), url, none, options)?;
+                    let transport =
+                        HttpTransport::new(HttpClient::clone(http), url, none, options)?;
                     Ok(Client::connect(transport, config, hooks).await?)
                 }
             }

@@ -16,7 +16,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             // Every fourth cannot be plain.
             tool: format!("look.up_{number}").replacen(
                 '.',
-                if number % 4 == 0 { "." } else { "_" },
+                if number.is_multiple_of(4) { "." } else { "_" },
                 1,
             ),
         };
@@ -39,7 +39,7 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             names.resolve(black_box(&written)).is_ok()
         });
         measure(&mut group, "limit one look into a map", &on, 1, || {
-            map.get(black_box(&*exposed)).is_some()
+            map.contains_key(black_box(&*exposed))
         });
     }
     group.finish();
