@@ -106,7 +106,13 @@ impl From<ServerError> for Failure {
             _ => Code::Failed,
         };
         let hint = match error.kind() {
-            ServerErrorKind::Unknown { .. } => "`carrick servers` tells more about them".into(),
+            ServerErrorKind::Unknown { known } => match error.server().split_once('/') {
+                // As lists of tools have it.
+                Some((server, tool)) if known.iter().any(|known| known == server) => {
+                    format!("write two words: {} {}", visible(server), visible(tool))
+                }
+                _ => "`carrick servers` tells more about them".into(),
+            },
             ServerErrorKind::Disabled => {
                 "take \"disabled\" out of its entry in the config to use it".into()
             }

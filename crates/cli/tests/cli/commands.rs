@@ -107,6 +107,12 @@ fn an_error_is_an_event_with_json() {
 }
 
 #[test]
+fn a_tool_as_lists_name_it_is_explained() {
+    let run = fixture().run(&["call", "fixture/echo", "{}"]).exits(2);
+    run.says(["no server of that name", "write two words: fixture echo"]);
+}
+
+#[test]
 fn read_prints_text_and_bytes_as_they_are() {
     let sandbox = Sandbox::new();
     let text = sandbox.write("note.txt", "one\ntwo\n");
