@@ -134,13 +134,6 @@ impl Engine {
         }
     }
 
-    /// Gives back the memory that only work needs, if there is none now.
-    pub(super) fn shrink(&self) {
-        if let Place::Resting(conversation) = &mut self.lock().place {
-            conversation.shrink();
-        }
-    }
-
     /// What the one who runs it does next.
     fn next(&self, conversation: Box<Conversation>) -> Next {
         let mut state = self.lock();
@@ -226,6 +219,18 @@ pub(super) fn run_with(
     std::mem::forget(panicking);
     go_on(listener, waker, conversation, catch);
     None
+}
+
+/// Gives back the memory that only work needs, when nobody runs the conversation.
+///
+/// The engine is not locked meanwhile: handlers that say something lock what they
+/// say it to first, and then the engine, to wake it.
+pub(super) fn shrink(listener: &dyn Listener, waker: &Waker) {
+    if let Some(mut conversation) = listener.engine().start_empty() {
+        conversation.shrink();
+        // Whoever has come meanwhile has left the rest to this.
+        go_on(listener, waker, conversation, &mut Nobody);
+    }
 }
 
 fn go_on(

@@ -48,6 +48,8 @@ pub(super) struct Session {
     batching: bool,
     /// The client has said that it is ready.
     ready: AtomicBool,
+    /// Something was asked since memory was given back.
+    is_warm: AtomicBool,
     /// Requests and streams that are open.
     in_use: AtomicU32,
     /// Milliseconds since the epoch.
@@ -95,6 +97,7 @@ impl Session {
     /// Where the answer is there at once it needs no stream; with `stream` it gets
     /// one all the same.
     pub(super) async fn ask(&self, frame: Scanned, stream: bool) -> Option<First> {
+        self.is_warm.store(true, Ordering::Relaxed);
         let number = self.lanes.reserve();
         let mut asking = Asking { lanes: &self.lanes, number, first: None };
         if stream {
@@ -152,12 +155,17 @@ impl Session {
         Some(Duration::from_millis(idle))
     }
 
-    /// Gives back the memory that only work needs, when it was used last at least
-    /// `idle` ago.
-    fn shrink(&self, idle: Duration) {
-        if self.idle().is_some_and(|for_long| for_long >= idle) {
-            self.engine.shrink();
-        }
+    /// Whether it holds memory for work, and was used last at least `idle` ago. Says
+    /// so once.
+    fn may_shrink(&self, idle: Duration) -> bool {
+        self.is_warm.load(Ordering::Relaxed)
+            && self.idle().is_some_and(|for_long| for_long >= idle)
+            && self.is_warm.swap(false, Ordering::Relaxed)
+    }
+
+    /// Gives back the memory that only work needs.
+    fn shrink(&self) {
+        engine::shrink(self, &self.waker);
     }
 
     fn expired(&self, idle: Duration, half_open: Duration) -> bool {

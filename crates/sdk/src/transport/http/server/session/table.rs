@@ -83,6 +83,7 @@ impl Sessions {
             common: Arc::clone(&self.common),
             batching,
             ready: AtomicBool::new(false),
+            is_warm: AtomicBool::new(false),
             in_use: AtomicU32::new(0),
             last_used: AtomicU64::new(0),
             lanes,
@@ -122,7 +123,7 @@ impl Sessions {
 
     /// Ends the sessions that nobody has used for too long.
     pub(in super::super) fn sweep(&self) {
-        let mut ended = Vec::new();
+        let (mut ended, mut resting) = (Vec::new(), Vec::new());
         let period = self.sweep_period();
         {
             let mut open = self.lock();
@@ -130,8 +131,8 @@ impl Sessions {
                 let expired = session.expired(self.idle, self.half_open);
                 if expired {
                     ended.push(Arc::clone(session));
-                } else {
-                    session.shrink(period);
+                } else if session.may_shrink(period) {
+                    resting.push(Arc::clone(session));
                 }
                 !expired
             });
@@ -140,7 +141,8 @@ impl Sessions {
                 open.shrink_to(2 * len);
             }
         }
-        // Handlers may do something when they are dropped, so without the lock.
+        // Handlers may do something when they are dropped or run, so without the lock.
+        resting.iter().for_each(|session| session.shrink());
         ended.iter().for_each(|session| session.end());
         if ended.len() >= WORTH {
             drop(ended);
