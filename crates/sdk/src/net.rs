@@ -19,26 +19,29 @@
 //! # }
 //! ```
 
+mod bell;
 mod body;
 mod connect;
+mod connection;
 mod error;
+mod pool;
 #[cfg(test)]
 mod tests;
 
 use core::fmt;
 use core::time::Duration;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::uri::Authority;
-use http::{Request, Response, Uri};
-use http_body_util::Full;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use http::{Request, Response};
+use tower_service::Service as _;
 
 pub use body::Body;
 use body::within;
 use connect::Connector;
+use connection::{Connection, Prepared};
 pub use error::{NetError, NetErrorKind};
+use pool::{Host, Pool};
 
 /// How an [`HttpClient`] behaves: take [`Options::default`] and set what should differ.
 #[derive(Clone, Debug)]
@@ -70,9 +73,14 @@ impl Default for Options {
 }
 
 /// An HTTP client that keeps its connections; clones share them.
+///
+/// A connection has no task of its own: whoever waits for an answer, or reads a body, drives it.
+/// While nobody does, nothing of it is read. Unused connections are looked at every few seconds,
+/// to close those that the server has closed.
 #[derive(Clone)]
 pub struct HttpClient {
-    inner: Client<Connector, Full<Bytes>>,
+    pool: Arc<Pool>,
+    connector: Connector,
     read_timeout: Option<Duration>,
 }
 
@@ -80,12 +88,9 @@ impl HttpClient {
     /// Makes a client. Nothing connects until the first [`send`](Self::send).
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let inner = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.keep_idle)
-            .pool_max_idle_per_host(options.max_idle_per_host)
-            .build(Connector::new(options.connect_timeout));
-        Self { inner, read_timeout: options.read_timeout }
+        let pool = Arc::new(Pool::new(&options));
+        let connector = Connector::new(options.connect_timeout);
+        Self { pool, connector, read_timeout: options.read_timeout }
     }
 
     /// Sends a request and waits for the head of the response; the body follows as a stream.
@@ -98,12 +103,83 @@ impl HttpClient {
     ///
     /// See [`NetErrorKind`]. Only kinds for which
     /// [`NetError::never_sent`] holds prove that the server did not see the request.
-    pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Body>, NetError> {
-        let host = checked_host(request.uri())?;
-        let sending = self.inner.request(request.map(Full::new));
-        let answer = within(self.read_timeout, sending, host.as_str()).await?;
-        let response = answer.map_err(|error| NetError::from_client(host.as_str(), error))?;
-        Ok(response.map(|incoming| Body::new(incoming, host, self.read_timeout)))
+    pub fn send(
+        &self,
+        request: Request<Bytes>,
+    ) -> impl Future<Output = Result<Response<Body>, NetError>> + Send {
+        // No `async fn`, and what is rare is behind a pointer: this future is a part of those
+        // of all callers, which are moved about, and would hold the request several times.
+        let begun = self.pool.host(request.uri()).map(|host| {
+            let request = host.prepare(request);
+            let open = match host.take() {
+                Some(mut connection) => {
+                    connection.ask(request);
+                    Ok(connection)
+                }
+                None => Err(Box::new(request)),
+            };
+            (host, open)
+        });
+        async move {
+            let (host, open) = begun?;
+            match self.read_timeout {
+                None => self.exchange(&host, open).await,
+                Some(limit) => {
+                    let exchange = Box::pin(self.exchange(&host, open));
+                    let answered = within(Some(limit), exchange).await;
+                    answered.map_err(|silence| silence.of(host.name()))?
+                }
+            }
+        }
+    }
+
+    /// Waits for the answer on a connection that has been asked, or opens one to ask.
+    async fn exchange(
+        &self,
+        host: &Arc<Host>,
+        open: Result<Box<Connection>, Box<Prepared>>,
+    ) -> Result<Response<Body>, NetError> {
+        let mut used_before = open.is_ok();
+        let mut connection = match open {
+            Ok(connection) => connection,
+            Err(request) => Box::pin(self.connect(host, *request)).await?,
+        };
+        loop {
+            let mut error = match connection.answer().await {
+                Ok(response) => {
+                    let (host, limit) = (Arc::clone(host), self.read_timeout);
+                    return Ok(response.map(|body| Body::new(body, connection, host, limit)));
+                }
+                Err(error) => error,
+            };
+            // Given back, it has not been sent: the server had closed the connection before.
+            let Some(request) = error.take_message().filter(|_| used_before) else {
+                let error = error.into_error();
+                return Err(NetError::new(NetErrorKind::Exchange, host.name(), error));
+            };
+            connection = match host.take() {
+                Some(mut other) => {
+                    other.ask(request);
+                    other
+                }
+                None => {
+                    used_before = false;
+                    Box::pin(self.connect(host, request)).await?
+                }
+            };
+        }
+    }
+
+    /// Opens a connection and asks on it.
+    async fn connect(&self, host: &Host, request: Prepared) -> Result<Box<Connection>, NetError> {
+        // Always ready: it keeps nothing.
+        let stream = self.connector.clone().call(host.uri.clone()).await;
+        let stream = stream.map_err(|failure| NetError::from_connector(host.name(), failure))?;
+        let begun = Connection::begin(stream).await;
+        let mut connection =
+            begun.map_err(|error| NetError::new(NetErrorKind::Exchange, host.name(), error))?;
+        connection.ask(request);
+        Ok(connection)
     }
 }
 
@@ -123,24 +199,4 @@ pub(crate) fn chance() -> u8 {
         return 0;
     }
     byte[0]
-}
-
-/// The host (and port, if one is written) for messages, once the URI is known to be usable.
-///
-/// A user name or password in the URI is refused rather than dropped in silence or repeated in
-/// logs: credentials belong in headers.
-fn checked_host(uri: &Uri) -> Result<Authority, NetError> {
-    let Some(authority) = uri.authority() else {
-        return Err(NetError::invalid_url("", "it names no host; write http://… or https://…"));
-    };
-    if let Some((_, host)) = authority.as_str().rsplit_once('@') {
-        return Err(NetError::invalid_url(host, "it holds credentials; send them in a header"));
-    }
-    match uri.scheme_str() {
-        Some("http" | "https") => Ok(authority.clone()),
-        _ => {
-            let text = "the scheme is neither http nor https";
-            Err(NetError::invalid_url(authority.as_str(), text))
-        }
-    }
 }

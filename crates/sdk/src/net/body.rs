@@ -2,14 +2,17 @@
 
 use core::fmt;
 use core::future::Future;
+use core::task::{Context, Poll, ready};
 use core::time::Duration;
+use std::future::poll_fn;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http::uri::Authority;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Frame, Incoming};
 
+use super::connection::Connection;
 use super::error::{NetError, NetErrorKind};
+use super::pool::Host;
 
 /// The body of a response: a stream of chunks, cut where the network cut them.
 ///
@@ -17,13 +20,46 @@ use super::error::{NetError, NetErrorKind};
 /// for the next request.
 pub struct Body {
     incoming: Incoming,
-    host: Authority,
+    /// None once the body is read and the connection is given back.
+    connection: Option<Box<Connection>>,
+    host: Arc<Host>,
     read_timeout: Option<Duration>,
 }
 
 impl Body {
-    pub(super) fn new(incoming: Incoming, host: Authority, read_timeout: Option<Duration>) -> Self {
-        Self { incoming, host, read_timeout }
+    pub(super) fn new(
+        incoming: Incoming,
+        connection: Box<Connection>,
+        host: Arc<Host>,
+        read_timeout: Option<Duration>,
+    ) -> Self {
+        let mut body = Self { incoming, connection: Some(connection), host, read_timeout };
+        body.release();
+        body
+    }
+
+    /// Gives the connection back if the whole body has been read.
+    fn release(&mut self) {
+        if self.incoming.is_end_stream()
+            && let Some(connection) = self.connection.take_if(|connection| connection.is_free())
+        {
+            self.host.give_back(connection);
+        }
+    }
+
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let Some(connection) = &mut self.connection else { return Poll::Ready(None) };
+        let frame = ready!(connection.poll_frame(&mut self.incoming, cx));
+        match frame {
+            // Of a body without a length only this says that it is over.
+            None => {
+                if let Some(connection) = self.connection.take() {
+                    self.host.give_back(connection);
+                }
+            }
+            Some(_) => self.release(),
+        }
+        Poll::Ready(frame)
     }
 
     /// Waits for the next chunk; `None` is the end of the body. A chunk is never empty and may
@@ -35,10 +71,11 @@ impl Body {
     /// [`NetErrorKind::Timeout`] after [`read_timeout`](super::Options::read_timeout).
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         loop {
-            let next = within(self.read_timeout, self.incoming.frame(), self.host.as_str()).await?;
+            let next = within(self.read_timeout, poll_fn(|cx| self.poll_frame(cx))).await;
+            let next = next.map_err(|silence| silence.of(self.host.name()))?;
             let Some(frame) = next else { return Ok(None) };
             let frame = frame
-                .map_err(|error| NetError::new(NetErrorKind::Body, self.host.as_str(), error))?;
+                .map_err(|error| NetError::new(NetErrorKind::Body, self.host.name(), error))?;
             // Trailers carry nothing that any caller here uses.
             match frame.into_data() {
                 Ok(data) if !data.is_empty() => return Ok(Some(data)),
@@ -54,7 +91,7 @@ impl Body {
     /// As [`chunk`](Self::chunk); [`NetErrorKind::TooLarge`] as soon as the body, or the length
     /// it announces, exceeds `limit`.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, NetError> {
-        let announced = hyper::body::Body::size_hint(&self.incoming).lower();
+        let announced = self.incoming.size_hint().lower();
         if usize::try_from(announced).map_or(true, |announced| announced > limit) {
             return Err(self.too_large(limit));
         }
@@ -78,7 +115,7 @@ impl Body {
     fn too_large(&self, limit: usize) -> NetError {
         NetError::plain(
             NetErrorKind::TooLarge,
-            self.host.as_str(),
+            self.host.name(),
             format!("more than the {limit} bytes allowed"),
         )
     }
@@ -86,7 +123,16 @@ impl Body {
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Body").field("host", &self.host).finish_non_exhaustive()
+        f.debug_struct("Body").field("host", &self.host.name()).finish_non_exhaustive()
+    }
+}
+
+/// A server was silent for so long.
+pub(super) struct Silence(Duration);
+
+impl Silence {
+    pub(super) fn of(self, host: &str) -> NetError {
+        NetError::plain(NetErrorKind::Timeout, host, format!("silent for {:?}", self.0))
     }
 }
 
@@ -94,10 +140,7 @@ impl fmt::Debug for Body {
 pub(super) async fn within<F: Future>(
     limit: Option<Duration>,
     wait: F,
-    host: &str,
-) -> Result<F::Output, NetError> {
+) -> Result<F::Output, Silence> {
     let Some(limit) = limit else { return Ok(wait.await) };
-    tokio::time::timeout(limit, wait)
-        .await
-        .map_err(|_| NetError::plain(NetErrorKind::Timeout, host, format!("silent for {limit:?}")))
+    tokio::time::timeout(limit, wait).await.map_err(|_| Silence(limit))
 }

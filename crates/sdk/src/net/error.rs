@@ -63,23 +63,15 @@ impl NetError {
         Self { kind, host: host.to_owned(), detail, source: None }
     }
 
-    /// Sorts an error of the pooled client by the step that failed.
-    pub(super) fn from_client(host: &str, error: hyper_util::client::legacy::Error) -> Self {
-        let mut cause: Option<&(dyn Error + 'static)> = error.source();
-        while let Some(current) = cause {
-            if let Some(failure) = current.downcast_ref::<ConnectFailure>() {
-                let kind = match failure.stage {
-                    Stage::Dns => NetErrorKind::Dns,
-                    Stage::Tcp => NetErrorKind::Connect,
-                    Stage::Tls => NetErrorKind::Tls,
-                    Stage::Timeout => NetErrorKind::ConnectTimeout,
-                };
-                return Self::new(kind, host, error);
-            }
-            cause = current.source();
-        }
-        let kind = if error.is_connect() { NetErrorKind::Connect } else { NetErrorKind::Exchange };
-        Self::new(kind, host, error)
+    /// A connection that did not come about, sorted by the step that failed.
+    pub(super) fn from_connector(host: &str, failure: ConnectFailure) -> Self {
+        let kind = match failure.stage {
+            Stage::Dns => NetErrorKind::Dns,
+            Stage::Tcp => NetErrorKind::Connect,
+            Stage::Tls => NetErrorKind::Tls,
+            Stage::Timeout => NetErrorKind::ConnectTimeout,
+        };
+        Self::new(kind, host, failure)
     }
 
     /// The step that failed.

@@ -257,3 +257,108 @@ async fn unusable_urls_are_refused_without_repeating_their_secrets() {
         assert!(!format!("{error} {error:?}").contains("hunter2"));
     }
 }
+
+/// A server that closes a connection between two requests costs nothing but a new one.
+#[tokio::test]
+async fn a_connection_that_the_server_has_closed_is_not_used_again() {
+    let (listener, base) = listen().await;
+    let server = tokio::spawn(async move {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let request = read_request(&mut stream).await;
+            assert!(request.ends_with("\r\n\r\nbody"), "{request}");
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    let client = client();
+    for _ in 0..2 {
+        let post = Request::post(&base).body(Bytes::from_static(b"body")).unwrap();
+        let response = client.send(post).await.unwrap();
+        assert_eq!(response.into_body().collect(10).await.unwrap(), "hi");
+        // What the server does comes to be known as soon as the runtime waits.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+    server.await.unwrap();
+}
+
+/// What is given back is closed in time, even if nobody asks again.
+#[tokio::test(start_paused = true)]
+async fn an_unused_connection_is_closed_after_its_time() {
+    let (listener, base) = listen().await;
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await;
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        // The end of what the client sends.
+        stream.read(&mut [0]).await.unwrap()
+    });
+    let options = Options { keep_idle: Duration::from_secs(30), ..Options::default() };
+    let client = HttpClient::new(options);
+    let response = client.send(get(&base)).await.unwrap();
+    assert_eq!(response.into_body().collect(10).await.unwrap(), "hi");
+    assert_eq!(server.await.unwrap(), 0);
+}
+
+/// A body that nobody reads to its end takes its connection with it.
+#[tokio::test]
+async fn a_body_that_is_dropped_closes_its_connection() {
+    let (listener, base) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nsome").await.unwrap();
+        stream.read(&mut [0]).await.unwrap_or(0)
+    });
+    let mut body = client().send(get(&base)).await.unwrap().into_body();
+    assert_eq!(body.chunk().await.unwrap().unwrap(), "some");
+    drop(body);
+    assert_eq!(server.await.unwrap(), 0);
+}
+
+/// A request that is given up half way leaves nothing that could mix with the next one.
+#[tokio::test]
+async fn a_request_that_is_given_up_closes_its_connection() {
+    let (listener, base) = listen().await;
+    let (seen, wait) = tokio::sync::oneshot::channel();
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await;
+        seen.send(()).unwrap();
+        stream.read(&mut [0]).await.unwrap_or(0)
+    });
+    let client = client();
+    tokio::select! {
+        response = client.send(get(&base)) => panic!("an answer: {response:?}"),
+        seen = wait => seen.unwrap(),
+    }
+    assert_eq!(server.await.unwrap(), 0);
+}
+
+/// Hosts are told apart by scheme, name and port, and are named as browsers do.
+#[test]
+fn a_host_is_named_without_its_usual_port() {
+    let pool = Pool::new(&Options::default());
+    for (url, named) in [
+        ("http://h.example:80/a", "h.example"),
+        ("https://h.example:443", "h.example"),
+        ("https://h.example:80/", "h.example:80"),
+        ("http://[::1]:8080/a?b", "[::1]:8080"),
+        ("http://[::1]/", "[::1]"),
+    ] {
+        let host = pool.host(&url.parse().unwrap()).unwrap();
+        let sent = host.prepare(get(url));
+        assert_eq!(sent.headers()["host"], named, "{url}");
+        assert!(sent.uri().authority().is_none() && sent.uri().path().starts_with('/'), "{url}");
+    }
+    let same = |one: &str, other: &str| {
+        let host = |url: &str| pool.host(&url.parse().unwrap()).unwrap();
+        Arc::ptr_eq(&host(one), &host(other))
+    };
+    assert!(same("http://h.example/a", "http://H.example/b"));
+    assert!(!same("http://h.example/a", "https://h.example/a"));
+    assert!(!same("http://h.example/a", "http://h.example:8080/a"));
+}

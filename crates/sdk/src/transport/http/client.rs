@@ -7,6 +7,7 @@
 //! its events ids.
 
 mod exchange;
+mod exchanges;
 mod headers;
 mod listen;
 mod old;
@@ -14,7 +15,7 @@ mod params;
 mod retry;
 mod stream;
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,6 +38,7 @@ use carrick_proto::sse;
 use crate::net::HttpClient;
 use crate::transport::{Event, Outgoing, Transport};
 
+use exchanges::Exchanges;
 use old::Old;
 
 pub use headers::HttpTransportError;
@@ -104,9 +106,10 @@ pub enum Form {
 pub struct HttpTransport {
     link: Arc<Link>,
     events: mpsc::Receiver<Event>,
-    /// Exchanges that wait for a response.
-    lanes: HashMap<u64, AbortHandle>,
-    requests: JoinSet<u64>,
+    /// Exchanges that wait for a response. Each may have something to say last.
+    requests: Exchanges<Option<Event>>,
+    /// What exchanges have ended with.
+    ended: VecDeque<Event>,
     /// Messages without a response, and the stream of the server's own ones.
     others: JoinSet<()>,
     listener: Option<AbortHandle>,
@@ -176,8 +179,8 @@ impl HttpTransport {
         Ok(Self {
             link: Arc::new(link),
             events,
-            lanes: HashMap::new(),
-            requests: JoinSet::new(),
+            requests: Exchanges::new(),
+            ended: VecDeque::new(),
             others: JoinSet::new(),
             listener: None,
             closing: None,
@@ -186,7 +189,7 @@ impl HttpTransport {
 
     /// Ends the session, if there is one, once what is on its way has arrived.
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
-        self.requests.abort_all();
+        self.requests.clear();
         if let Some(listener) = self.listener.take() {
             listener.abort();
         }
@@ -207,16 +210,23 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        while let Poll::Ready(Some(ended)) = self.requests.poll_join_next(cx) {
-            if let Ok(number) = ended {
-                self.lanes.remove(&number);
-            }
-        }
         while let Poll::Ready(Some(_)) = self.others.poll_join_next(cx) {}
-        match ready!(self.events.poll_recv(cx)) {
-            Some(event) => Poll::Ready(event),
-            // The link holds a sender, so the channel never ends.
-            None => Poll::Pending,
+        loop {
+            if !self.ended.is_empty() {
+                // What an exchange has told before its end comes before its end.
+                let told = self.events.try_recv().ok();
+                if let Some(event) = told.or_else(|| self.ended.pop_front()) {
+                    return Poll::Ready(event);
+                }
+            }
+            match self.requests.poll_next(cx) {
+                Poll::Ready(last) => self.ended.extend(last),
+                // The link holds a sender, so the channel never ends.
+                Poll::Pending => match ready!(self.events.poll_recv(cx)) {
+                    Some(event) => return Poll::Ready(event),
+                    None => return Poll::Pending,
+                },
+            }
         }
     }
 
@@ -234,14 +244,9 @@ impl Transport for HttpTransport {
         let bytes = Bytes::from(bytes);
         match lane {
             Lane::Exchange(number) => {
-                let task = self.requests.spawn(async move {
-                    if head.method != Method::Initialize {
-                        link.wait_until_ready().await;
-                    }
-                    exchange::request(&link, lane, bytes, &head, queued).await;
-                    number
-                });
-                self.lanes.insert(number, task);
+                let exchange =
+                    async move { exchange::request(&link, lane, bytes, &head, queued).await };
+                self.requests.add(number, Box::pin(exchange));
             }
             Lane::Connection if head.method == Method::Initialized => {
                 self.link.ready.send_replace(false);
@@ -270,15 +275,19 @@ impl Transport for HttpTransport {
     }
 
     fn abandon(&mut self, lane: Lane) {
-        if let Lane::Exchange(number) = lane
-            && let Some(task) = self.lanes.remove(&number)
-        {
-            task.abort();
+        if let Lane::Exchange(number) = lane {
+            self.requests.remove(number);
         }
     }
 
-    fn poll_flush(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Every message is on its way by itself; failures are events.
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Begins what was sent since the last look at what has arrived. Failures are events.
+        while let Poll::Ready(last) = self.requests.poll_next(cx) {
+            self.ended.extend(last);
+        }
+        if !self.ended.is_empty() {
+            cx.waker().wake_by_ref();
+        }
         Poll::Ready(Ok(()))
     }
 
@@ -307,7 +316,9 @@ impl Drop for HttpTransport {
 impl std::fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Not the URL: its query may hold a secret.
-        f.debug_struct("HttpTransport").field("lanes", &self.lanes.len()).finish_non_exhaustive()
+        f.debug_struct("HttpTransport")
+            .field("exchanges", &self.requests.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -350,8 +361,12 @@ impl Link {
 
     /// Waits until the session is open, or while there is no need of one.
     async fn wait_until_ready(&self) {
+        if *self.ready.borrow() {
+            return;
+        }
+        let mut ready = self.ready.subscribe();
         // The sender lives as long as this.
-        drop(self.ready.subscribe().wait_for(|ready| *ready).await);
+        drop(Box::pin(ready.wait_for(|ready| *ready)).await);
     }
 
     /// Takes it that the server knows this session no more, and says so, unless

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 
 use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, probe_verdict};
 use carrick_proto::method::Method;
@@ -40,8 +40,8 @@ pub(super) fn disconnect_cancels(head: &Head) -> bool {
     head.revision.is_some_and(|revision| revision.rules().disconnect_cancels)
 }
 
-/// Sends a request and hands on what comes back. Ends with the response, or
-/// with an event that says why there is none.
+/// Sends a request and hands on what comes back; what comes last it may give instead: the
+/// response, or an event that says why there is none.
 ///
 /// A request whose session the server knows no more has not been run: it is
 /// sent once more, in the session that takes the place of the lost one.
@@ -51,24 +51,27 @@ pub(super) async fn request(
     bytes: Bytes,
     head: &Head,
     queued: Queued,
-) {
-    if let Err(end) = exchange(link, lane, bytes, head, queued).await {
-        link.tell(Event::LaneEnd { lane, end }).await;
+) -> Option<Event> {
+    if head.method != Method::Initialize {
+        link.wait_until_ready().await;
     }
+    let ended = exchange(link, lane, bytes, head, queued).await;
+    ended.unwrap_or_else(|end| Some(Event::LaneEnd { lane, end }))
 }
 
+/// What is rare is behind a pointer: this future is moved several times before it runs.
 async fn exchange(
     link: &Arc<Link>,
     lane: Lane,
     bytes: Bytes,
     head: &Head,
     queued: Queued,
-) -> Result<(), LaneEnd> {
+) -> Result<Option<Event>, LaneEnd> {
     if link.options.form == Form::Sse && link.endpoint().is_none() {
-        old::open(link).await?;
+        Box::pin(old::open(link)).await?;
     }
     if let Some(endpoint) = link.endpoint() {
-        return old::post(link, endpoint, bytes, head).await;
+        return Box::pin(old::post(link, endpoint, bytes, head)).await.map(|()| None);
     }
     let mut asked = Asked { lane, head, session: None };
     let mut first = true;
@@ -79,9 +82,12 @@ async fn exchange(
             asked.session = session;
             break response;
         };
-        // Read to its end, so that the connection can be used again.
-        drop(response.into_body().collect(ERROR_TEXT).await);
-        link.lose(lost).await;
+        Box::pin(async {
+            // Read to its end, so that the connection can be used again.
+            drop(response.into_body().collect(ERROR_TEXT).await);
+            link.lose(lost).await;
+        })
+        .await;
         if !std::mem::take(&mut first) {
             return Err(LaneEnd::Lost(NO_SESSION.into()));
         }
@@ -91,19 +97,22 @@ async fn exchange(
     if response.status().is_success() {
         return accepted(link, &asked, response).await;
     }
-    let status = response.status();
-    let (end, body) = refusal(link, response).await;
-    if head.method == Method::Initialize && old::may_be_old(link, status, &body) {
-        match old::open(link).await {
-            Ok(()) => {
-                if let Some(endpoint) = link.endpoint() {
-                    return old::post(link, endpoint, bytes, head).await;
+    Box::pin(async {
+        let status = response.status();
+        let (end, body) = refusal(link, response).await;
+        if head.method == Method::Initialize && old::may_be_old(link, status, &body) {
+            match old::open(link).await {
+                Ok(()) => {
+                    if let Some(endpoint) = link.endpoint() {
+                        return old::post(link, endpoint, bytes, head).await.map(|()| None);
+                    }
                 }
+                Err(why) => tracing::debug!(%why, "nor is there a stream of HTTP+SSE"),
             }
-            Err(why) => tracing::debug!(%why, "nor is there a stream of HTTP+SSE"),
         }
-    }
-    refused(link, &asked, end, body).await
+        refused(&asked, end, body)
+    })
+    .await
 }
 
 /// Sends a message that has no response. Any success will do, whatever the
@@ -141,7 +150,7 @@ async fn post(
     head: &Head,
 ) -> Result<(Response<Body>, Option<HeaderValue>), String> {
     let mut session = None;
-    let response = send(link, || {
+    let response = send(link, &link.url, || {
         let request = link.post(bytes.clone(), head).map_err(|error| error.to_string())?;
         session = request.headers().get(&header::SESSION_ID).cloned();
         Ok(request)
@@ -149,44 +158,71 @@ async fn post(
     Ok((response.await?, session))
 }
 
-/// Sends a request, following redirects that stay where they are: then it is made
+/// Sends a request to `url`, following redirects that stay where they are: then it is made
 /// again.
 pub(super) async fn send(
     link: &Link,
+    url: &Uri,
     mut make: impl FnMut() -> Result<Request<Bytes>, String>,
 ) -> Result<Response<Body>, String> {
-    let mut request = make()?;
+    // No request is kept in a variable, which would make this future larger.
+    let response = link.http.send(make()?).await.map_err(|error| error.to_string())?;
+    let status = response.status().as_u16();
+    match headers::redirect(url, status, response.headers()) {
+        None => Ok(response),
+        Some(target) => Box::pin(follow(link, response, target, make)).await,
+    }
+}
+
+/// Goes where a redirect leads, and where that leads.
+async fn follow(
+    link: &Link,
+    mut response: Response<Body>,
+    mut target: Uri,
+    mut make: impl FnMut() -> Result<Request<Bytes>, String>,
+) -> Result<Response<Body>, String> {
     for _ in 0..MAX_REDIRECTS {
-        let uri = request.uri().clone();
-        let response = link.http.send(request).await.map_err(|error| error.to_string())?;
-        let status = response.status().as_u16();
-        let Some(target) = headers::redirect(&uri, status, response.headers()) else {
-            return Ok(response);
-        };
+        // Read to its end, so that the connection can be used again.
         drop(response.into_body().collect(ERROR_TEXT).await);
-        request = make()?;
-        *request.uri_mut() = target;
+        let mut request = make()?;
+        *request.uri_mut() = target.clone();
+        response = link.http.send(request).await.map_err(|error| error.to_string())?;
+        let status = response.status().as_u16();
+        match headers::redirect(&target, status, response.headers()) {
+            None => return Ok(response),
+            Some(next) => target = next,
+        }
     }
     Err(format!("more than {MAX_REDIRECTS} redirects"))
 }
 
 /// Takes the answer of a successful exchange.
-async fn accepted(link: &Link, asked: &Asked<'_>, response: Response<Body>) -> Result<(), LaneEnd> {
+async fn accepted(
+    link: &Link,
+    asked: &Asked<'_>,
+    response: Response<Body>,
+) -> Result<Option<Event>, LaneEnd> {
     let session = session_id(&response);
     let status = response.status().as_u16();
     match media_type(&response) {
         MediaType::Json => {
             let body = collect(link, response).await;
             let body = body.map_err(|error| LaneEnd::Lost(error.to_string()))?;
-            match deliver(link, asked, body.clone(), &session).await {
-                Delivered::Response => Ok(()),
-                Delivered::Invalid(why) => Err(LaneEnd::Lost(why)),
-                Delivered::Other => Err(status_end(status, None, MediaType::Json, &body)),
+            match sort(link, asked, body.clone(), &session) {
+                Sorted::Response(event) => Ok(Some(event)),
+                Sorted::Invalid(why) => Err(LaneEnd::Lost(why)),
+                Sorted::Other(event) => {
+                    link.tell(event).await;
+                    Err(status_end(status, None, MediaType::Json, &body))
+                }
             }
         }
-        MediaType::EventStream => stream::read(link, asked, response.into_body(), session).await,
+        MediaType::EventStream => {
+            let reading = stream::read(link, asked, response.into_body(), session);
+            Box::pin(reading).await.map(|()| None)
+        }
         MediaType::Other => {
-            let body = text_of(response).await;
+            let body = Box::pin(text_of(response)).await;
             Err(status_end(status, None, MediaType::Other, &body))
         }
     }
@@ -208,45 +244,40 @@ pub(super) async fn refusal(link: &Link, response: Response<Body>) -> (LaneEnd, 
     }
 }
 
-/// Hands on the error in the body of a refusal, or how the exchange ended.
-async fn refused(link: &Link, asked: &Asked<'_>, end: LaneEnd, body: Bytes) -> Result<(), LaneEnd> {
+/// The error in the body of a refusal, or how the exchange ended.
+fn refused(asked: &Asked<'_>, end: LaneEnd, body: Bytes) -> Result<Option<Event>, LaneEnd> {
     // The status of a refused login says more than its body.
     let login = matches!(end, LaneEnd::Status { status: 401 | 403, .. });
-    let Some(error) = error_for(asked, body).filter(|_| !login) else { return Err(end) };
-    link.tell(Event::Message { lane: asked.lane, bytes: error }).await;
-    Ok(())
+    let Some(bytes) = error_for(asked, body).filter(|_| !login) else { return Err(end) };
+    Ok(Some(Event::Message { lane: asked.lane, bytes }))
 }
 
-/// What a message of an exchange was.
-pub(super) enum Delivered {
+/// What a message of an exchange was, to be handed on.
+pub(super) enum Sorted {
     /// The response: the exchange is over.
-    Response,
-    /// Something else that was handed on.
-    Other,
+    Response(Event),
+    /// Something else.
+    Other(Event),
     /// The response, but it must not be used.
     Invalid(String),
 }
 
-/// Hands on one message of an exchange.
-pub(super) async fn deliver(
+/// Looks at one message of an exchange.
+pub(super) fn sort(
     link: &Link,
     asked: &Asked<'_>,
     bytes: Bytes,
     session: &Result<Option<HeaderValue>, String>,
-) -> Delivered {
+) -> Sorted {
     let lane = asked.lane;
     let Ok(Scanned::One(message)) = rpc::scan(bytes.clone(), link.options.limits) else {
         // The engine says what is wrong with it.
-        link.tell(Event::Message { lane, bytes }).await;
-        return Delivered::Other;
+        return Sorted::Other(Event::Message { lane, bytes });
     };
     let success = match message.kind() {
         Kind::Result if message.id() == asked.head.id.as_ref() => true,
         Kind::Error if message.id() == asked.head.id.as_ref() => false,
-        _ => {
-            link.tell(Event::Scanned { lane, message }).await;
-            return Delivered::Other;
-        }
+        _ => return Sorted::Other(Event::Scanned { lane, message }),
     };
     if success && asked.head.method == Method::Initialize {
         match session {
@@ -255,17 +286,15 @@ pub(super) async fn deliver(
                 session.id.clone_from(id);
                 session.lost = false;
             }
-            Err(why) => return Delivered::Invalid(why.clone()),
+            Err(why) => return Sorted::Invalid(why.clone()),
         }
     }
     let lists_tools = success && asked.head.method == Method::ToolsList;
     let mirrored = asked.head.revision.is_some_and(|revision| revision.rules().mirrored_headers);
-    let event = match lists_tools && mirrored {
+    Sorted::Response(match lists_tools && mirrored {
         true => Event::Message { lane, bytes: link.params().learn(bytes) },
         false => Event::Scanned { lane, message },
-    };
-    link.tell(event).await;
-    Delivered::Response
+    })
 }
 
 /// The error response in the body of a refusal, with the id of the request

@@ -74,7 +74,7 @@ pub(super) async fn open(link: &Arc<Link>) -> Result<(), LaneEnd> {
 /// Opens a stream and reads it up to the event that says where messages go.
 async fn find(link: &Link) -> Result<(Uri, Body, Decoder), LaneEnd> {
     let lost = |why: String| LaneEnd::Lost(why);
-    let response = send(link, || Ok(link.get(None))).await.map_err(lost)?;
+    let response = send(link, &link.url, || Ok(link.get(None))).await.map_err(lost)?;
     if !response.status().is_success() {
         return Err(refusal(link, response).await.0);
     }
@@ -137,7 +137,7 @@ pub(super) async fn post(
     head: &Head,
 ) -> Result<(), LaneEnd> {
     let lost = |error: String| LaneEnd::Lost(error);
-    let response = send(link, || {
+    let response = send(link, &endpoint, || {
         let mut request = link.post(bytes.clone(), head).map_err(|error| error.to_string())?;
         *request.uri_mut() = endpoint.clone();
         Ok(request)

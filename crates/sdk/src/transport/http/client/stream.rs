@@ -10,7 +10,7 @@ use carrick_proto::sse::Decoder;
 
 use crate::net::{Body, chance};
 
-use super::exchange::{Asked, Delivered, deliver, disconnect_cancels, media_type};
+use super::exchange::{Asked, Sorted, disconnect_cancels, media_type, sort};
 use super::retry::{Attempts, MIN_UPTIME};
 use crate::transport::Event;
 
@@ -149,10 +149,11 @@ async fn pass(
             Ok(message) => message,
             Err(ended) => return ended,
         };
-        match deliver(link, asked, message, session).await {
-            Delivered::Other => {}
-            Delivered::Invalid(why) => return Ended::Failed(why),
-            Delivered::Response => {
+        match sort(link, asked, message, session) {
+            Sorted::Other(event) => link.tell(event).await,
+            Sorted::Invalid(why) => return Ended::Failed(why),
+            Sorted::Response(event) => {
+                link.tell(event).await;
                 // Reads the end of the body, so that the connection is kept.
                 drop(timeout(TAIL, async { while let Ok(Some(_)) = body.chunk().await {} }).await);
                 return Ended::Response;
