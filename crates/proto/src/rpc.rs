@@ -17,7 +17,7 @@ mod tests;
 mod walk;
 mod write;
 
-pub(crate) use de::read;
+pub(crate) use de::{RawText, read_str};
 pub use edit::Edits;
 pub use id::Id;
 pub(crate) use json::{Cursor, check};

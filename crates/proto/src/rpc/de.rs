@@ -8,7 +8,6 @@
 use super::json::{Cursor, JsonError, plain_len};
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{self, DeserializeSeed, Error as _, IntoDeserializer, Visitor};
 use serde_json::Error;
@@ -16,19 +15,56 @@ use serde_json::Error;
 /// The name by which `serde_json` recognises its raw values.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// Reads text that a scan has passed as one value.
+/// Reads bytes that a scan has passed as one value.
 pub(crate) fn read<'de, T: de::Deserialize<'de>>(text: &'de [u8]) -> Result<T, Error> {
-    T::deserialize(&mut Reader { text, cursor: Cursor::scanned(text) })
+    // Once for all strings, most of which are too short for the fast way.
+    read_str(core::str::from_utf8(text).map_err(Error::custom)?)
+}
+
+/// Reads text that a scan has passed as one value.
+pub(crate) fn read_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T, Error> {
+    T::deserialize(&mut Reader { text, cursor: Cursor::scanned(text.as_bytes()) })
+}
+
+/// The text of a value as it came: a part of what is read, where that has it as a whole.
+pub(crate) struct RawText<'de>(pub(crate) Cow<'de, str>);
+
+impl<'de> de::Deserialize<'de> for RawText<'de> {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(transparent)]
+        struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        struct Raw;
+
+        impl<'de> Visitor<'de> for Raw {
+            type Value = RawText<'de>;
+
+            fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str("any JSON value")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<RawText<'de>, A::Error> {
+                map.next_key::<de::IgnoredAny>()?;
+                map.next_value().map(|Text(text)| RawText(text))
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(RAW_VALUE, Raw)
+    }
 }
 
 struct Reader<'de> {
-    text: &'de [u8],
+    text: &'de str,
     cursor: Cursor<'de>,
 }
 
 impl<'de> Reader<'de> {
     /// The text of the next value, which is left behind.
-    fn slice(&mut self) -> Result<&'de [u8], Error> {
+    fn slice(&mut self) -> Result<&'de str, Error> {
         let span = self.cursor.value().map_err(broken)?;
         Ok(&self.text[span.range()])
     }
@@ -37,12 +73,12 @@ impl<'de> Reader<'de> {
     fn string(&mut self) -> Result<Cow<'de, str>, Error> {
         let start = self.cursor.at() + 1;
         let rest = &self.text[start..];
-        let plain = plain_len(rest);
-        let (len, text) = if rest.get(plain) == Some(&b'"') {
-            let text = core::str::from_utf8(&rest[..plain]).map_err(Error::custom)?;
-            (plain, Cow::Borrowed(text))
+        let plain = plain_len(rest.as_bytes());
+        let (len, text) = if rest.as_bytes().get(plain) == Some(&b'"') {
+            (plain, Cow::Borrowed(&rest[..plain]))
         } else {
-            let len = quoted_len(rest).ok_or_else(|| Error::custom("a string without an end"))?;
+            let len = quoted_len(rest.as_bytes());
+            let len = len.ok_or_else(|| Error::custom("a string without an end"))?;
             (len, Cow::Owned(unescape(&self.text[start - 1..start + len + 1], plain)?))
         };
         self.cursor.skip_to(start + len + 1);
@@ -89,25 +125,25 @@ fn quoted_len(text: &[u8]) -> Option<usize> {
 }
 
 /// A quoted string with its escapes resolved; the first is after `plain` bytes.
-fn unescape(quoted: &[u8], plain: usize) -> Result<String, Error> {
-    let mut out = Vec::with_capacity(quoted.len());
+fn unescape(quoted: &str, plain: usize) -> Result<String, Error> {
+    let mut out = String::with_capacity(quoted.len());
     let (head, mut rest) = quoted[1..quoted.len() - 1].split_at(plain);
-    out.extend_from_slice(head);
-    while let [b'\\', escape, after @ ..] = rest {
+    out.push_str(head);
+    while let [b'\\', escape, after @ ..] = rest.as_bytes() {
         out.push(match escape {
-            b'"' | b'\\' | b'/' => *escape,
-            b'b' => 8,
-            b'f' => 12,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            _ => return serde_json::from_slice(quoted),
+            b'"' | b'\\' | b'/' => char::from(*escape),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            _ => return serde_json::from_str(quoted),
         });
-        let (head, tail) = after.split_at(plain_len(after));
-        out.extend_from_slice(head);
+        let (head, tail) = rest[2..].split_at(plain_len(after));
+        out.push_str(head);
         rest = tail;
     }
-    String::from_utf8(out).map_err(Error::custom)
+    Ok(out)
 }
 
 /// Leaves the next value to `serde_json`.
@@ -118,7 +154,7 @@ macro_rules! left_to_serde_json {
             $($argument: $type,)*
             visitor: V,
         ) -> Result<V::Value, Error> {
-            serde_json::Deserializer::from_slice(self.slice()?).$method($($argument,)* visitor)
+            serde_json::Deserializer::from_str(self.slice()?).$method($($argument,)* visitor)
         }
     )*};
 }
@@ -140,14 +176,14 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
             Some(b'{') => self.visit_map(visitor),
             Some(b'[') => self.visit_seq(visitor),
             Some(b'"') => self.visit_string(visitor),
-            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_any(visitor),
+            _ => serde_json::Deserializer::from_str(self.slice()?).deserialize_any(visitor),
         }
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.cursor.peek() {
             Some(b'"') => self.visit_string(visitor),
-            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_str(visitor),
+            _ => serde_json::Deserializer::from_str(self.slice()?).deserialize_str(visitor),
         }
     }
 
@@ -174,8 +210,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     ) -> Result<V::Value, Error> {
         if name == RAW_VALUE {
             // What has been scanned need not be read once more to be kept.
-            let text = core::str::from_utf8(self.slice()?).map_err(Error::custom)?;
-            let raw = (RAW_VALUE, BorrowedStrDeserializer::new(text));
+            let raw = (RAW_VALUE, BorrowedStrDeserializer::new(self.slice()?));
             return visitor.visit_map(MapDeserializer::new(core::iter::once(raw)));
         }
         visitor.visit_newtype_struct(self)
@@ -184,7 +219,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.cursor.peek() {
             Some(b'[') => self.visit_seq(visitor),
-            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_seq(visitor),
+            _ => serde_json::Deserializer::from_str(self.slice()?).deserialize_seq(visitor),
         }
     }
 
@@ -204,7 +239,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.cursor.peek() {
             Some(b'{') => self.visit_map(visitor),
-            _ => serde_json::Deserializer::from_slice(self.slice()?).deserialize_map(visitor),
+            _ => serde_json::Deserializer::from_str(self.slice()?).deserialize_map(visitor),
         }
     }
 
@@ -216,7 +251,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     ) -> Result<V::Value, Error> {
         match self.cursor.peek() {
             Some(b'{') => self.visit_map(visitor),
-            _ => serde_json::Deserializer::from_slice(self.slice()?)
+            _ => serde_json::Deserializer::from_str(self.slice()?)
                 .deserialize_struct(name, fields, visitor),
         }
     }
@@ -350,6 +385,7 @@ mod tests {
     use alloc::collections::BTreeMap;
     use alloc::format;
     use alloc::vec;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
     use serde::Deserialize;
     use serde_json::{Value, value::RawValue};
@@ -434,6 +470,21 @@ mod tests {
                     .prop_map(|map| Value::Object(map.into_iter().collect())),
             ]
         })
+    }
+
+    #[test]
+    fn raw_text_is_a_part_of_what_is_read() {
+        let text = r#"{"a": [1, "é\n"] ,"b":null}"#;
+        let ours: BTreeMap<&str, RawText<'_>> = read(text.as_bytes()).unwrap();
+        let theirs: BTreeMap<&str, RawText<'_>> = serde_json::from_str(text).unwrap();
+        for parts in [ours, theirs] {
+            assert!(matches!(&parts["a"].0, Cow::Borrowed(r#"[1, "é\n"]"#)));
+            assert!(matches!(&parts["b"].0, Cow::Borrowed("null")));
+        }
+        // Where there is no text, it is written.
+        let value: Value = serde_json::from_str(text).unwrap();
+        let parts = BTreeMap::<String, RawText<'_>>::deserialize(value).unwrap();
+        assert_eq!(parts["a"].0, r#"[1,"é\n"]"#);
     }
 
     proptest! {

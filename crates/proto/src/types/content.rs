@@ -1,10 +1,11 @@
 //! Content blocks (`server/tools`, Tool Result).
 
 use super::{RawJson, Resource, ResourceContents};
-use crate::rpc::read;
+use crate::rpc::{RawText, read_str};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Whose a message is.
@@ -135,9 +136,12 @@ impl ContentBlock {
             #[serde(borrow)]
             r#type: Cow<'a, str>,
         }
-        // With what any block may carry, since most blocks are text.
+        // With its kind and what any block may carry, since most blocks are text: those are
+        // read once.
         #[derive(Deserialize)]
-        struct Text {
+        struct Text<'a> {
+            #[serde(borrow)]
+            r#type: Cow<'a, str>,
             text: String,
             #[serde(default)]
             annotations: Option<Annotations>,
@@ -154,13 +158,14 @@ impl ContentBlock {
         struct Embedded {
             resource: ResourceContents,
         }
-        let kind: Kind<'_> = read(json.as_bytes()).ok()?;
+        if let Ok(Text { r#type, text, annotations, meta }) = read_str(json)
+            && r#type == "text"
+        {
+            return Some(Self::Text { text, extra: BlockExtra { annotations, meta } });
+        }
+        let kind: Kind<'_> = read_str(json).ok()?;
         let extra = || serde_json::from_str::<BlockExtra>(json).ok();
         Some(match &*kind.r#type {
-            "text" => {
-                let Text { text, annotations, meta } = read(json.as_bytes()).ok()?;
-                Self::Text { text, extra: BlockExtra { annotations, meta } }
-            }
             "image" => {
                 let Media { data, mime_type } = serde_json::from_str(json).ok()?;
                 Self::Image { data, mime_type, extra: extra()? }
@@ -181,8 +186,11 @@ impl ContentBlock {
 
 impl<'de> Deserialize<'de> for ContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = RawJson::deserialize(deserializer)?;
-        Ok(Self::known(raw.get()).unwrap_or(Self::Other(raw)))
+        let RawText(text) = RawText::deserialize(deserializer)?;
+        if let Some(known) = Self::known(&text) {
+            return Ok(known);
+        }
+        serde_json::from_str(&text).map(Self::Other).map_err(D::Error::custom)
     }
 }
 
