@@ -15,7 +15,7 @@ mod start;
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
 pub use forward::Forward;
-pub use output::{ClientOutput, Head};
+pub use output::{ClientOutput, Head, Name};
 pub(super) use result::read_error;
 
 use super::{Changed, Lane, brief};
@@ -418,7 +418,7 @@ impl ClientPeer {
                 is_request: true,
                 id: Some(Id::Number(id as i64)),
                 revision,
-                name: name.map(Into::into),
+                name: name.map(Name::from),
             },
         });
         self.await_answer(now, id, known, options, false);

@@ -2,11 +2,11 @@
 //! where the two sides speak different revisions, and otherwise the very bytes
 //! that came.
 
+use super::Name;
 use crate::method::Method;
 use crate::revision::{Losses, Part, Revision, Untranslatable, translate};
 use crate::rpc::{Cursor, Edits, Field, Json, Kind, Message, Span};
 use crate::types::LogLevel;
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -241,14 +241,14 @@ fn insert_members(edits: &mut Edits, text: &[u8], open: usize, mut members: Vec<
 }
 
 /// What a request is about: the tool, the prompt, the URI.
-pub(super) fn target(message: &Message) -> Option<Cow<'_, str>> {
+pub(super) fn target(message: &Message) -> Option<Name> {
     let field = match message.method() {
         Method::ToolsCall | Method::PromptsGet => Field::Name,
         Method::ResourcesRead => Field::Uri,
         Method::TasksGet | Method::TasksCancel => Field::TaskId,
         _ => return None,
     };
-    message.text(field)
+    Name::of(message, field)
 }
 
 /// A line for the log on what a translation had to leave out.

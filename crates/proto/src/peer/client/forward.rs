@@ -7,7 +7,6 @@ use crate::peer::pass::{self, Caller, MetaAt, Reply};
 use crate::peer::{Lane, brief};
 use crate::revision::{Part, Revision, Untranslatable};
 use crate::rpc::{self, Field, Id, Kind, Message};
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -97,7 +96,7 @@ impl ClientPeer {
                 is_request: true,
                 id: Some(Id::Number(id as i64)),
                 revision: Some(self.revision),
-                name: pass::target(message).map(Cow::into_owned),
+                name: pass::target(message),
             },
         });
         self.await_answer(now, id, message.method(), options, true);
