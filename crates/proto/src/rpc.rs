@@ -12,6 +12,7 @@ mod id;
 mod json;
 mod message;
 mod scan;
+mod spare;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -24,6 +25,7 @@ pub(crate) use json::{Cursor, check};
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
 pub use scan::{ScanError, ScanErrorKind, scan};
+pub(crate) use spare::Spares;
 pub(crate) use walk::{elements, member};
 pub(crate) use write::open_result;
 pub use write::{

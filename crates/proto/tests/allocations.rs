@@ -1,8 +1,8 @@
 //! How often passing a call on allocates, which must not go up unnoticed.
 //!
 //! Both engines of a gateway stand back to back: the scan of a call, the edits for the next hop,
-//! the scan of the answer, its way back to the client. Read and written are buffers that
-//! transports make; the written ones, which the engines make, count.
+//! the scan of the answer, its way back to the client. Read are buffers that transports make; those
+//! that engines write into come back to them, as from a transport.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ fn a_scan_allocates_once() {
 
 #[test]
 fn passing_a_call_on_allocates_no_more_than_it_did() {
-    for (token, most) in [("", 4.0), (r#""progressToken":"t""#, 8.0)] {
+    for (token, most) in [("", 2.0), (r#""progressToken":"t""#, 6.0)] {
         for revision in [Revision::NEWEST, Revision::NEWEST_HANDSHAKE] {
             let mut between = Between::new(revision, token);
             let mut count = || (0..CALLS).map(|_| between.pass()).sum::<u64>() as f64;
@@ -119,10 +119,17 @@ impl Between {
             let key = call.key;
             self.back.forward(NOW, &Forward::new(call.message, call.revision));
             asked = self.back.poll_output();
+            if let Some(ClientOutput::Send { bytes, .. }) = &mut asked {
+                // A transport that has written it.
+                self.back.reuse(std::mem::take(bytes));
+            }
             self.back.handle_input(NOW, Lane::Connection, answer);
             let Some(ClientOutput::Forwarded(_, reply)) = self.back.poll_output() else { return };
             self.front.respond(key, Outcome::Forwarded(reply));
             answered = self.front.poll_output();
+            if let Some(ServerOutput::Send { bytes, .. }) = &mut answered {
+                self.front.reuse(std::mem::take(bytes));
+            }
         });
         assert!(matches!(asked, Some(ClientOutput::Send { .. })), "{asked:?}");
         assert!(matches!(answered, Some(ServerOutput::Send { error: None, .. })), "{answered:?}");

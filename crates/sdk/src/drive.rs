@@ -163,6 +163,7 @@ impl<T: Transport> Driver<T> {
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
             };
+            self.reuse();
             // What was written may have made room for what waits for it.
             if more || self.has_room() {
                 continue;
@@ -248,6 +249,13 @@ impl<T: Transport> Driver<T> {
         self.drain();
     }
 
+    /// Gives the engine back what the transport has written.
+    fn reuse(&mut self) {
+        while let Some(buffer) = self.transport.spent() {
+            self.peer.reuse(buffer);
+        }
+    }
+
     /// Hands what has changed to the engine, unless the client does not read:
     /// then it waits, and grows no further.
     fn tell_changes(&mut self) {
@@ -298,6 +306,7 @@ impl<T: Transport> Driver<T> {
             match output {
                 ServerOutput::Send { lane, bytes, .. } => {
                     self.transport.send(Outgoing::from_server(lane, bytes));
+                    self.reuse();
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),

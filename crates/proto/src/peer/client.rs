@@ -21,7 +21,7 @@ pub(super) use result::read_error;
 use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
-use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
+use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned, Spares};
 use crate::types::{LogLevel, Progress};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -96,6 +96,7 @@ pub struct ClientPeer {
     log_level: Option<LogLevel>,
     own_meta: OwnMeta,
     asked: request::Asked,
+    spares: Spares,
     out: VecDeque<ClientOutput>,
 }
 
@@ -117,6 +118,7 @@ impl ClientPeer {
             logs: false,
             log_level: None,
             own_meta: OwnMeta::default(),
+            spares: Spares::default(),
             out: VecDeque::new(),
         }
     }
@@ -244,6 +246,13 @@ impl ClientPeer {
     /// When [`ClientPeer::handle_timeout`] is next worth calling.
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.wake
+    }
+
+    /// Takes back the bytes of a message that has been sent, to write the next
+    /// one into. Only for connections that carry many messages: what is kept is
+    /// 256 KiB at most.
+    pub fn reuse(&mut self, buffer: Vec<u8>) {
+        self.spares.written(buffer);
     }
 
     /// What to do next, until there is nothing.
@@ -400,7 +409,7 @@ impl ClientPeer {
         };
         let own = self.own_meta.of(&self.config, self.revision, self.log_level);
         let progress = options.progress.then_some(id);
-        let mut bytes = Vec::with_capacity(params.len() + own.len() + 120);
+        let mut bytes = self.spares.buffer(params.len() + own.len() + 120);
         if params.trim_ascii().is_empty() && own.is_empty() && progress.is_none() {
             rpc::request(&mut bytes, &Id::Number(id as i64), method, b"");
         } else {

@@ -18,7 +18,7 @@ pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::{Direction, Lifecycle, Revision, method_row};
-use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned};
+use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned, Spares};
 use crate::types::{LogLevel, RpcError};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -67,6 +67,7 @@ pub struct ServerPeer {
     free: Vec<u32>,
     ids: BTreeMap<Id, u32>,
     batches: Batches,
+    spares: Spares,
     out: VecDeque<ServerOutput>,
 }
 
@@ -84,6 +85,7 @@ impl ServerPeer {
             free: Vec::new(),
             ids: BTreeMap::new(),
             batches: Batches::default(),
+            spares: Spares::default(),
             out: VecDeque::new(),
         }
     }
@@ -100,6 +102,7 @@ impl ServerPeer {
             self.out = VecDeque::new();
         }
         self.watches.shrink();
+        self.spares.clear();
         if self.ids.is_empty() {
             let turns = self.slots.iter().map(|slot| slot.turn);
             self.first_turn = turns.max().unwrap_or(self.first_turn);
@@ -172,6 +175,13 @@ impl ServerPeer {
             Kind::Notification => self.notification(message),
             Kind::Result | Kind::Error => self.answered(message),
         }
+    }
+
+    /// Takes back the bytes of a message that has been sent, to write the next
+    /// one into. Only for connections that carry many messages: what is kept is
+    /// 256 KiB at most, until [`ServerPeer::shrink`].
+    pub fn reuse(&mut self, buffer: Vec<u8>) {
+        self.spares.written(buffer);
     }
 
     /// What to do next, until there is nothing.

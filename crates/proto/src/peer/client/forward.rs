@@ -82,7 +82,7 @@ impl ClientPeer {
         let wants_progress = message.field(Field::MetaProgressToken).is_some();
         let hop = pass::hop_meta(wants_progress.then_some(id), from, to, &forward.caller);
         let name = message.method_name();
-        let mut bytes = Vec::with_capacity(params.as_bytes().len() + 256);
+        let mut bytes = self.spares.buffer(params.as_bytes().len() + 256);
         rpc::request_start(&mut bytes, &Id::Number(id as i64), &name);
         pass::write_params(params.as_bytes(), &at, &hop, &forward.extra, &mut bytes);
         bytes.push(b'}');

@@ -63,7 +63,7 @@ impl ServerPeer {
 
     /// Wraps a result in the shape of its revision.
     pub(super) fn shape(
-        &self,
+        &mut self,
         revision: Revision,
         method: Method,
         body: Vec<u8>,
@@ -79,14 +79,14 @@ impl ServerPeer {
 
     /// A response with a result that has the shape of its revision.
     pub(super) fn wrapped(
-        &self,
+        &mut self,
         revision: Revision,
         body: &[u8],
         has_meta: bool,
         id: &Id,
     ) -> Vec<u8> {
         let rules = revision.rules();
-        let mut out = Vec::with_capacity(body.len() + self.identity.complete.len() + 64);
+        let mut out = self.spares.buffer(body.len() + self.identity.complete.len() + 64);
         if rules.result_type {
             let members = if has_meta || !rules.server_info_in_meta {
                 self.identity.complete_bare
