@@ -81,8 +81,7 @@ impl Between {
         forward.caller = Caller::default();
         forward.caller.info = call.client_info;
         forward.caller.capabilities = call.client_capabilities;
-        self.back.forward(NOW, &forward);
-        drop(forward);
+        self.back.forward(NOW, forward);
         let Some(ClientOutput::Send { bytes, .. }) = self.back.poll_output() else {
             return Err("the call was not passed on".into());
         };

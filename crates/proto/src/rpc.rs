@@ -24,6 +24,7 @@ pub use id::Id;
 pub(crate) use json::{Cursor, check};
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
+pub(crate) use scan::scan_into;
 pub use scan::{ScanError, ScanErrorKind, scan};
 pub(crate) use spare::Spares;
 pub(crate) use walk::{elements, member};

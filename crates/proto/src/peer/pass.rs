@@ -47,6 +47,10 @@ impl Reply {
         &self.message
     }
 
+    pub(super) fn into_message(self) -> Message {
+        self.message
+    }
+
     /// Its result or error in the shape of `to`; `method` is what it answers.
     ///
     /// # Errors

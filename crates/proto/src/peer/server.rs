@@ -124,7 +124,7 @@ impl ServerPeer {
 
     /// Takes one frame.
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
-        match rpc::scan(bytes, self.limits) {
+        match rpc::scan_into(bytes, self.limits, &mut self.spares) {
             Ok(scanned) => self.handle_scanned(lane, scanned),
             Err(error) => self.handle_bad(lane.into(), error),
         }
@@ -179,7 +179,8 @@ impl ServerPeer {
 
     /// Takes back the bytes of a message that has been sent, to write the next
     /// one into. Only for connections that carry many messages: what is kept is
-    /// 256 KiB at most, until [`ServerPeer::shrink`].
+    /// 256 KiB at most, and from the first on 64 scanned messages (25 KiB), until
+    /// [`ServerPeer::shrink`].
     pub fn reuse(&mut self, buffer: Vec<u8>) {
         self.spares.written(buffer);
     }
@@ -217,7 +218,10 @@ impl ServerPeer {
                 let bytes = self.wrapped(call.revision, &body, false, &id);
                 self.send(place, bytes);
             }
-            Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
+            Outcome::Forwarded(reply) => {
+                self.pass_reply(&call, &reply);
+                self.spares.done(reply.into_message());
+            }
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();
                 rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);

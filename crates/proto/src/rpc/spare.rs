@@ -1,7 +1,10 @@
 //! Memory of messages that are done with, for those that come next.
 
+use super::Message;
+use super::message::Parts;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use bytes::Bytes;
 
 /// Things of one kind that one engine keeps at most.
 const MOST: usize = 64;
@@ -12,7 +15,7 @@ const LARGEST: usize = 64 << 10;
 /// The memory of all buffers that are kept, at most.
 const ALL: usize = 256 << 10;
 
-/// What an engine writes into again.
+/// What an engine scans and writes into again.
 ///
 /// It is for connections: nothing is kept until a driver gives a first buffer
 /// back. From then on as much is kept as was ever missing at once.
@@ -21,6 +24,7 @@ pub(crate) struct Spares(Option<Box<Shelves>>);
 
 #[derive(Default)]
 struct Shelves {
+    messages: Shelf<Message>,
     buffers: Shelf<Vec<u8>>,
     /// The capacity of all buffers.
     bytes: usize,
@@ -55,6 +59,29 @@ impl<T> Shelf<T> {
 }
 
 impl Spares {
+    /// A message of these parts.
+    pub(super) fn message(&mut self, parts: Parts) -> Message {
+        match self.0.as_mut().and_then(|shelves| shelves.messages.take()) {
+            Some(mut message) => {
+                *message.0 = parts;
+                message
+            }
+            None => Message(Box::new(parts)),
+        }
+    }
+
+    /// Takes back a message that nobody needs any more.
+    pub(crate) fn done(&mut self, mut message: Message) {
+        let Some(shelves) = &mut self.0 else { return };
+        if shelves.messages.has_room() {
+            // What it was read together with is needed by others.
+            message.0.bytes = Bytes::new();
+            message.0.id = None;
+            message.0.shadows = Vec::new();
+            shelves.messages.list.push(message);
+        }
+    }
+
     /// An empty buffer for about so many bytes.
     pub(crate) fn buffer(&mut self, len: usize) -> Vec<u8> {
         if let Some(shelves) = self.0.as_mut().filter(|_| len <= LARGEST)

@@ -243,7 +243,7 @@ impl<T: Transport> Driver<T> {
                 self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
             }
             Command::Forward { ticket, forward, waiter } => {
-                let id = self.peer.forward(self.now(), &forward);
+                let id = self.peer.forward(self.now(), forward);
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::PassedOn(waiter) });
             }

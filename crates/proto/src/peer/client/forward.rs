@@ -46,11 +46,12 @@ impl ClientPeer {
     /// The answer comes as [`ClientOutput::Forwarded`], and what the server says
     /// of the call as [`ClientOutput::Notified`]. What cannot be sent ends in
     /// [`ClientOutput::Resolved`], at once.
-    pub fn forward(&mut self, now: Duration, forward: &Forward) -> u64 {
+    pub fn forward(&mut self, now: Duration, forward: Forward) -> u64 {
         let id = self.take_id();
-        if let Err(error) = self.send_forward(now, id, forward) {
+        if let Err(error) = self.send_forward(now, id, &forward) {
             self.out.push_back(ClientOutput::Resolved(id, Err(error)));
         }
+        self.spares.done(forward.message);
         id
     }
 
