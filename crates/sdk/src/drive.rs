@@ -9,7 +9,7 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Asks, Connection, Dispatch, Service};
+use crate::server::{Asks, Connection, Dispatch, Elsewhere, Service};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits, Scanned};
@@ -387,14 +387,15 @@ impl<T> Drop for Driver<T> {
 pub(crate) enum Work {
     /// In a task of its own.
     Task(AbortHandle),
-    /// By somebody else, until this is dropped.
-    Elsewhere(#[expect(dead_code, reason = "dropping it is what it is for")] Box<dyn Send>),
+    /// By somebody else.
+    Elsewhere(Arc<dyn Elsewhere>),
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Self::Task(task) = self {
-            task.abort();
+        match self {
+            Self::Task(task) => task.abort(),
+            Self::Elsewhere(work) => work.give_up(),
         }
     }
 }

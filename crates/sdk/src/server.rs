@@ -38,7 +38,7 @@ pub use builder::ServerBuilder;
 pub use cache::Cacheable;
 pub use complete::{Completing, Completion};
 pub use context::{Context, Outbox, PassedAsk};
-pub use dispatch::Dispatch;
+pub use dispatch::{Dispatch, Elsewhere};
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};
 pub use function::{Becomes, Function};

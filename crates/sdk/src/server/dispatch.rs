@@ -20,9 +20,15 @@ pub enum Dispatch {
     Ready(Outcome),
     /// A handler is at it.
     Pending(BoxFuture<'static, Outcome>),
-    /// Somebody else is, and will say so by [`Outbox::answer`]. What is in here
-    /// is kept until then; dropping it before gives the work up.
-    Later(Box<dyn Send>),
+    /// Somebody else is, and will say so by [`Outbox::answer`].
+    Later(Arc<dyn Elsewhere>),
+}
+
+/// Work on a call that goes on outside of its connection.
+pub trait Elsewhere: Send + Sync {
+    /// Nobody waits for it any more: the call was cancelled, its connection is
+    /// gone, or it is answered. Called once.
+    fn give_up(&self);
 }
 
 impl Server {
