@@ -9,13 +9,12 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Asks, Connection, Dispatch, Elsewhere, Service};
+use crate::server::{Answering, Asks, Connection, Dispatch, Elsewhere, Service};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits, Scanned};
 use carrick_proto::types::RpcError;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use outbox::{Inbox, Note};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -410,7 +409,7 @@ pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
     };
     // Whoever polls it next registers a real waker, so none is needed here.
     let mut cx = Context::from_waker(Waker::noop());
-    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)));
+    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.poll_here(&mut cx)));
     match polled {
         Ok(Poll::Ready(outcome)) => Dispatch::Ready(outcome),
         Ok(Poll::Pending) => Dispatch::Pending(future),
@@ -419,7 +418,7 @@ pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
 }
 
 /// The handler's outcome; a panic becomes an error without its details.
-pub(crate) async fn caught(future: BoxFuture<'static, Outcome>) -> Outcome {
+pub(crate) async fn caught(future: Answering) -> Outcome {
     AssertUnwindSafe(future).catch_unwind().await.unwrap_or_else(|_| panicked())
 }
 

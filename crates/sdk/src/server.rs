@@ -1,5 +1,6 @@
 //! Servers, written as functions.
 
+mod answering;
 mod ask;
 mod builder;
 mod cache;
@@ -33,6 +34,7 @@ mod tests;
 mod texts;
 mod tool;
 
+pub use answering::Answering;
 pub use ask::{AskError, Asks, Question, StateKeys, Unsealable, state_binding};
 pub use builder::ServerBuilder;
 pub use cache::Cacheable;

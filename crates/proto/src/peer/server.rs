@@ -214,6 +214,10 @@ impl ServerPeer {
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Called(result) => match self.called(&call, &result) {
+                Ok(bytes) => self.send(place, bytes),
+                Err(error) => self.fail(place, Some(&id), &error),
+            },
             Outcome::Shaped(body) => {
                 let bytes = self.wrapped(call.revision, &body, false, &id);
                 self.send(place, bytes);

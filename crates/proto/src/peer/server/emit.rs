@@ -1,12 +1,13 @@
 //! What the engine sends: answers, progress, logs.
 
 use super::batch::Place;
-use super::{CallKey, Sent, ServerOutput, ServerPeer};
+use super::output::{plain_len, write_plain};
+use super::{Active, CallKey, Sent, ServerOutput, ServerPeer};
 use crate::method::Method;
 use crate::peer::Lane;
 use crate::revision::{Part, Revision, is_touched, translate};
 use crate::rpc::{self, Id, Json};
-use crate::types::{LogLevel, RpcError};
+use crate::types::{CallToolResult, LogLevel, RpcError};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -59,6 +60,24 @@ impl ServerPeer {
         params.extend_from_slice(data);
         params.push(b'}');
         self.notify(lane, revision, Method::Message, params);
+    }
+
+    /// A response with the result of a tool.
+    pub(super) fn called(
+        &mut self,
+        call: &Active,
+        result: &CallToolResult,
+    ) -> Result<Vec<u8>, RpcError> {
+        if result.is_plain() {
+            let typed = call.revision.rules().result_type;
+            let members: &[u8] = if typed { &self.identity.complete } else { b"" };
+            let mut out = self.spares.buffer(plain_len(result, members));
+            write_plain(&mut out, &call.id, members, result);
+            return Ok(out);
+        }
+        let mut body = Vec::new();
+        result.write(&mut body).map_err(|error| RpcError::internal(error.to_string()))?;
+        self.shape(call.revision, call.method, body, result.meta.is_some(), &call.id)
     }
 
     /// Wraps a result in the shape of its revision.
