@@ -5,7 +5,7 @@
 use super::Name;
 use crate::method::Method;
 use crate::revision::{Losses, Part, Revision, Untranslatable, translate};
-use crate::rpc::{Cursor, Edits, Field, Json, Kind, Message, Span};
+use crate::rpc::{Cursor, Edits, Field, Id, Json, Kind, Message, Span};
 use crate::types::LogLevel;
 use alloc::format;
 use alloc::string::String;
@@ -160,9 +160,13 @@ impl MetaAt {
     }
 }
 
-/// What the next hop is told in `_meta`, in the order of [`HOP`]; none leaves
-/// what is there.
-pub(super) type HopMeta = [Option<String>; HOP.len()];
+/// What the next hop is told in `_meta`; none leaves what is there.
+#[derive(Default)]
+pub(super) struct HopMeta {
+    token: Option<u64>,
+    /// The other members, in the order of [`HOP`].
+    said: [Option<String>; HOP.len() - 1],
+}
 
 /// What a request says on the way to a server of `revision`; `token` is ours,
 /// for a call whose sender gave one.
@@ -172,18 +176,17 @@ pub(super) fn hop_meta(
     to: Revision,
     caller: &Caller,
 ) -> HopMeta {
-    let token = token.map(|token| format!("{token}"));
     if to.is_legacy() || from == to {
-        return [token, None, None, None, None];
+        return HopMeta { token, ..HopMeta::default() };
     }
     let version = Some(format!("\"{to}\""));
     if !from.is_legacy() {
-        return [token, version, None, None, None];
+        return HopMeta { token, said: [version, None, None, None] };
     }
     let said = |text: &Option<Arc<str>>| text.as_ref().map(|text| String::from(&**text));
     let capabilities = said(&caller.capabilities).or_else(|| Some("{}".into()));
     let log = caller.log.map(|level| format!("\"{}\"", level.name()));
-    [token, version, said(&caller.info), capabilities, log]
+    HopMeta { token, said: [version, said(&caller.info), capabilities, log] }
 }
 
 /// Appends `params` with `hop` in their `_meta` and more members in front.
@@ -196,9 +199,18 @@ pub(super) fn write_params(
     extra: &[u8],
     out: &mut Vec<u8>,
 ) {
+    let unsaid = extra.is_empty() && hop.said.iter().all(Option::is_none);
+    if let (true, Some(token), [Some(place), ..]) = (unsaid, hop.token, &at.members) {
+        // All that changes within one revision.
+        out.extend_from_slice(&params[..place.start()]);
+        Id::Number(token as i64).write(out);
+        return out.extend_from_slice(&params[place.end()..]);
+    }
     let mut edits = Edits::new();
     let mut fresh = Vec::new();
-    for ((place, value), (_, name)) in at.members.iter().zip(hop).zip(HOP) {
+    let token = hop.token.map(|token| format!("{token}"));
+    let values = core::iter::once(&token).chain(&hop.said);
+    for ((place, value), (_, name)) in at.members.iter().zip(values).zip(HOP) {
         match (place, value) {
             (Some(span), Some(value)) => edits.replace(*span, Bytes::from(value.clone())),
             (None, Some(value)) => push_member(&mut fresh, name, value.as_bytes()),
