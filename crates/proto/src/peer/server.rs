@@ -2,6 +2,7 @@
 
 mod ask;
 mod batch;
+mod calls;
 mod emit;
 mod forward;
 mod identity;
@@ -20,13 +21,14 @@ use crate::method::Method;
 use crate::revision::{Direction, Lifecycle, Revision, method_row};
 use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned, Spares};
 use crate::types::{LogLevel, RpcError};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use batch::{Batches, Place};
 use bytes::Bytes;
+use calls::Calls;
 use opening::log_level;
 
 struct Active {
@@ -39,11 +41,6 @@ struct Active {
     progress: f64,
     /// The least severe log level to send, if any.
     log: Option<LogLevel>,
-}
-
-struct Slot {
-    turn: u32,
-    active: Option<Active>,
 }
 
 struct Session {
@@ -61,11 +58,7 @@ pub struct ServerPeer {
     session: Option<Session>,
     asks: ask::Asks,
     watches: listen::Watches,
-    slots: Vec<Slot>,
-    /// The turn that new slots begin with: no key was ever given out twice.
-    first_turn: u32,
-    free: Vec<u32>,
-    ids: BTreeMap<Id, u32>,
+    calls: Calls,
     batches: Batches,
     spares: Spares,
     out: VecDeque<ServerOutput>,
@@ -80,10 +73,7 @@ impl ServerPeer {
             session: None,
             asks: ask::Asks::default(),
             watches: listen::Watches::default(),
-            slots: Vec::new(),
-            first_turn: 0,
-            free: Vec::new(),
-            ids: BTreeMap::new(),
+            calls: Calls::default(),
             batches: Batches::default(),
             spares: Spares::default(),
             out: VecDeque::new(),
@@ -103,23 +93,17 @@ impl ServerPeer {
         }
         self.watches.shrink();
         self.spares.clear();
-        if self.ids.is_empty() {
-            let turns = self.slots.iter().map(|slot| slot.turn);
-            self.first_turn = turns.max().unwrap_or(self.first_turn);
-            self.slots = Vec::new();
-            self.free = Vec::new();
-            self.ids = BTreeMap::new();
-        }
+        self.calls.shrink();
     }
 
     /// Requests that wait for the application.
     pub fn in_flight(&self) -> usize {
-        self.ids.len()
+        self.calls.len()
     }
 
     #[cfg(test)]
     pub(super) fn slots(&self) -> usize {
-        self.slots.len()
+        self.calls.slots()
     }
 
     /// Takes one frame.
@@ -241,12 +225,7 @@ impl ServerPeer {
 
     /// Gives up every call of a lane that has gone.
     pub fn drop_lane(&mut self, lane: Lane) {
-        let gone = |slot: &Slot| slot.active.as_ref().is_some_and(|a| a.place.lane == lane);
-        let keys: Vec<CallKey> = (0u32..)
-            .zip(&self.slots)
-            .filter(|(_, slot)| gone(slot))
-            .map(|(at, slot)| CallKey { slot: at, turn: slot.turn })
-            .collect();
+        let keys: Vec<CallKey> = self.calls.of_lane(lane).collect();
         for key in keys {
             self.give_up(key);
         }
@@ -263,7 +242,7 @@ impl ServerPeer {
 
     fn request(&mut self, place: Place, message: Message) -> Result<(), (Id, RpcError)> {
         let Some(id) = message.id().cloned() else { return Ok(()) };
-        if self.ids.contains_key(&id) {
+        if self.calls.find(&id).is_some() {
             let error = RpcError::new(
                 RpcError::INVALID_REQUEST,
                 format!("id {} belongs to a request that is still running", {
@@ -321,7 +300,7 @@ impl ServerPeer {
             self.session.as_ref().map(|s| s.log)
         };
         let active = Active {
-            id: id.clone(),
+            id,
             place,
             method: message.method(),
             revision,
@@ -330,20 +309,10 @@ impl ServerPeer {
             log,
         };
         let wants_progress = active.progress_token.is_some();
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => {
-                self.slots.push(Slot { turn: self.first_turn, active: None });
-                self.slots.len() as u32 - 1
-            }
-        };
         if let Some(batch) = place.batch {
             self.batches.wait(batch);
         }
-        let free = &mut self.slots[slot as usize];
-        free.active = Some(active);
-        let key = CallKey { slot, turn: free.turn };
-        self.ids.insert(id, slot);
+        let key = self.calls.insert(active);
         // A request without a session says itself what its client can do.
         let session = self.session.as_ref().filter(|_| !modern);
         let client = session.map(|s| s.client.clone()).unwrap_or_default();
@@ -376,10 +345,7 @@ impl ServerPeer {
     }
 
     fn cancelled(&mut self, message: &Message) {
-        let key = message.id_at(Field::RequestId).and_then(|id| {
-            let slot = *self.ids.get(&id)?;
-            Some(CallKey { slot, turn: self.slots[slot as usize].turn })
-        });
+        let key = message.id_at(Field::RequestId).and_then(|id| self.calls.find(&id));
         // An unknown id is normal: the answer may be on its way already.
         if let Some(key) = key {
             self.give_up(key);
@@ -395,24 +361,15 @@ impl ServerPeer {
     }
 
     fn active(&self, key: CallKey) -> Option<&Active> {
-        let slot = self.slots.get(key.slot as usize)?;
-        (slot.turn == key.turn).then_some(slot.active.as_ref()).flatten()
+        self.calls.get(key)
     }
 
     fn active_mut(&mut self, key: CallKey) -> Option<&mut Active> {
-        let slot = self.slots.get_mut(key.slot as usize)?;
-        (slot.turn == key.turn).then_some(slot.active.as_mut()).flatten()
+        self.calls.get_mut(key)
     }
 
     fn take(&mut self, key: CallKey) -> Option<Active> {
-        let slot = self.slots.get_mut(key.slot as usize)?;
-        if slot.turn != key.turn {
-            return None;
-        }
-        let active = slot.active.take()?;
-        slot.turn = slot.turn.wrapping_add(1);
-        self.free.push(key.slot);
-        self.ids.remove(&active.id);
+        let active = self.calls.remove(key)?;
         self.drop_asks(key);
         self.watches.settle(key, false);
         Some(active)
