@@ -3,7 +3,7 @@
 use super::output::lasting;
 use super::{CallError, CallOptions, ClientOutput, ClientPeer, Head, Phase};
 use crate::method::Method;
-use crate::peer::pass::{self, Caller, MetaAt, Reply};
+use crate::peer::pass::{self, Caller, HopMeta, MetaAt, Reply};
 use crate::peer::{Lane, brief};
 use crate::revision::{Part, Revision, Untranslatable};
 use crate::rpc::{self, Field, Id, Kind, Message};
@@ -81,11 +81,12 @@ impl ClientPeer {
             self.out.push_back(ClientOutput::Ignored { what, noise: false });
         }
         let wants_progress = message.field(Field::MetaProgressToken).is_some();
-        let hop = pass::hop_meta(wants_progress.then_some(id), from, to, &forward.caller);
+        let hop = HopMeta::new(wants_progress.then_some(id), from, to, &forward.caller);
         let name = message.method_name();
-        let mut bytes = self.spares.buffer(params.as_bytes().len() + 256);
+        let len = params.as_bytes().len() + hop.len() + forward.extra.len() + name.len() + 80;
+        let mut bytes = self.spares.buffer(len);
         rpc::request_start(&mut bytes, &Id::Number(id as i64), &name);
-        pass::write_params(params.as_bytes(), &at, &hop, &forward.extra, &mut bytes);
+        hop.write(params.as_bytes(), &at, &forward.extra, &mut bytes);
         bytes.push(b'}');
         let options = CallOptions { progress: wants_progress, ..forward.options };
         self.out.push_back(ClientOutput::Send {
