@@ -166,4 +166,18 @@ mod tests {
         drain(&mut queue, usize::MAX);
         assert!(queue.capacity() <= KEEP);
     }
+
+    #[test]
+    fn what_is_written_or_copied_is_handed_out_within_bounds() {
+        let mut queue = Queue::default();
+        (0..3).for_each(|_| queue.push_line(vec![b'x'; 100]));
+        let copied = std::iter::from_fn(|| queue.spent()).count();
+        assert_eq!(copied, 2, "the first is the piece that the others were copied into");
+        (0..100).for_each(|_| queue.push_line(vec![b'x'; KEEP / 4]));
+        drain(&mut queue, usize::MAX);
+        assert!(queue.capacity() <= SPENT + KEEP);
+        let kept: usize = std::iter::from_fn(|| queue.spent()).map(|spent| spent.capacity()).sum();
+        assert!((SPENT / 2..=SPENT).contains(&kept), "{kept}");
+        assert_eq!(queue.spent_bytes, 0);
+    }
 }
