@@ -81,18 +81,21 @@ impl Between {
         forward.caller = Caller::default();
         forward.caller.info = call.client_info;
         forward.caller.capabilities = call.client_capabilities;
-        self.back.forward(NOW, &forward);
-        drop(forward);
+        self.back.forward(NOW, forward);
         let Some(ClientOutput::Send { bytes, .. }) = self.back.poll_output() else {
             return Err("the call was not passed on".into());
         };
         self.answer(&bytes);
+        // As from a transport that has written it.
+        self.back.reuse(bytes);
         let Some(ClientOutput::Forwarded(_, reply)) = self.back.poll_output() else {
             return Err("the answer was not handed out".into());
         };
         self.front.respond(key, Outcome::Forwarded(reply));
         match self.front.poll_output() {
-            Some(ServerOutput::Send { bytes, error: None, .. }) => drop(black_box(bytes)),
+            Some(ServerOutput::Send { bytes, error: None, .. }) => {
+                self.front.reuse(black_box(bytes));
+            }
             other => return Err(format!("the answer was not passed on: {other:?}").into()),
         }
         Ok(())

@@ -18,7 +18,7 @@ use carrick::proto::flow::{Full, Next, Token, input_responses};
 use carrick::proto::peer::{Call, Outcome};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Field, Json, Message};
-use carrick::server::{Dispatch, Outbox, Unsealable, state_binding};
+use carrick::server::{Dispatch, Elsewhere, Outbox, Unsealable, state_binding};
 use carrick::types::{LogLevel, RpcError};
 use state::{End, State, Waiting};
 use std::collections::BTreeMap;
@@ -106,7 +106,7 @@ impl Bridge {
             },
             None => bridge.connect_first(None, needs, forward),
         }
-        Ok(Dispatch::Later(Box::new(GiveUp { bridge, turn })))
+        Ok(Dispatch::Later(Arc::new(Turn { bridge, turn })))
     }
 
     fn connect_first(self: &Arc<Self>, lease: Option<Lease>, needs: Needs, forward: Forward) {
@@ -354,7 +354,7 @@ fn resume(
     })?;
     let turn = number();
     bridge.resume(Waiting { outbox: outbox.clone(), key: call.key, turn }, answers);
-    Ok(Dispatch::Later(Box::new(GiveUp { bridge, turn })))
+    Ok(Dispatch::Later(Arc::new(Turn { bridge, turn })))
 }
 
 /// Whether a server may ask a client with these capabilities anything.
@@ -371,14 +371,14 @@ fn random() -> Result<Token, RpcError> {
     Ok(token)
 }
 
-/// Gives a call up when its client has no more use for it.
-struct GiveUp {
+/// A call as one request of the client knows it.
+struct Turn {
     bridge: Arc<Bridge>,
     turn: u64,
 }
 
-impl Drop for GiveUp {
-    fn drop(&mut self) {
+impl Elsewhere for Turn {
+    fn give_up(&self) {
         self.bridge.give_up(self.turn);
     }
 }

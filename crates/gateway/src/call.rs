@@ -14,7 +14,7 @@ use carrick::proto::method::Method;
 use carrick::proto::peer::{AskPlace, Call, CallKey, Outcome};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::Message;
-use carrick::server::{Dispatch, Outbox};
+use carrick::server::{Dispatch, Elsewhere, Outbox};
 use carrick::types::RpcError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -85,7 +85,7 @@ impl Passing {
             Some(client) => passing.send(&client, forward),
             None => passing.connect_first(forward),
         }
-        Dispatch::Later(Box::new(GiveUp(passing)))
+        Dispatch::Later(passing)
     }
 
     /// The call as the server would be asked it again.
@@ -174,17 +174,6 @@ impl Passing {
         was_on
     }
 
-    fn give_up(&self) {
-        let task = match &*self.work() {
-            Work::Task(task) => Some(task.clone()),
-            _ => None,
-        };
-        self.end();
-        if let Some(task) = task {
-            task.abort();
-        }
-    }
-
     fn line(&self) -> &Line {
         match &self.route {
             Route::Shared(trunk) => &trunk.line,
@@ -221,6 +210,19 @@ impl Passing {
 
     fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Elsewhere for Passing {
+    fn give_up(&self) {
+        let task = match &*self.work() {
+            Work::Task(task) => Some(task.clone()),
+            _ => None,
+        };
+        self.end();
+        if let Some(task) = task {
+            task.abort();
+        }
     }
 }
 
@@ -261,13 +263,4 @@ impl CallRelay for Passing {
 /// (`basic/patterns/mrtr`, Supported Requests).
 pub(crate) fn may_ask(method: Method) -> bool {
     matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
-}
-
-/// Gives a call up when its client has no more use for it.
-struct GiveUp(Arc<Passing>);
-
-impl Drop for GiveUp {
-    fn drop(&mut self) {
-        self.0.give_up();
-    }
 }

@@ -7,7 +7,7 @@ use crate::line::Level;
 use carrick::Client;
 use carrick::client::{Changed, ClientError};
 use carrick::proto::peer::{Call, CallKey, Outcome};
-use carrick::server::{Dispatch, Outbox};
+use carrick::server::{Dispatch, Elsewhere, Outbox};
 use carrick::types::{RpcError, SubscriptionFilter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -174,7 +174,7 @@ impl Subscriptions {
     }
 
     fn work(work: impl Future<Output = ()> + Send + 'static) -> Dispatch {
-        Dispatch::Later(Box::new(Work(tokio::spawn(work).abort_handle())))
+        Dispatch::Later(Arc::new(Work(tokio::spawn(work).abort_handle())))
     }
 }
 
@@ -232,8 +232,8 @@ fn done() -> Outcome {
 /// A task that ends when its call does.
 struct Work(AbortHandle);
 
-impl Drop for Work {
-    fn drop(&mut self) {
+impl Elsewhere for Work {
+    fn give_up(&self) {
         self.0.abort();
     }
 }

@@ -16,7 +16,7 @@ pub use changed::{Changed, Changes};
 use client::read_error;
 pub use client::{
     CallError, CallOptions, ClientConfig, ClientOutput, ClientPeer, Era, Forward, Head,
-    InputRequest, InputRequired, LaneEnd, ServerDescription,
+    InputRequest, InputRequired, LaneEnd, Name, ServerDescription,
 };
 pub use pass::{Caller, Reply};
 pub use server::{

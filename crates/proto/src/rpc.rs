@@ -12,6 +12,7 @@ mod id;
 mod json;
 mod message;
 mod scan;
+mod spare;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -23,7 +24,9 @@ pub use id::Id;
 pub(crate) use json::{Cursor, check};
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
+pub(crate) use scan::scan_into;
 pub use scan::{ScanError, ScanErrorKind, scan};
+pub(crate) use spare::Spares;
 pub(crate) use walk::{elements, member};
 pub(crate) use write::open_result;
 pub use write::{

@@ -9,13 +9,12 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Asks, Connection, Dispatch, Service};
+use crate::server::{Answering, Asks, Connection, Dispatch, Elsewhere, Service};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits, Scanned};
 use carrick_proto::types::RpcError;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use outbox::{Inbox, Note};
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -163,6 +162,7 @@ impl<T: Transport> Driver<T> {
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
             };
+            self.reuse();
             // What was written may have made room for what waits for it.
             if more || self.has_room() {
                 continue;
@@ -248,6 +248,13 @@ impl<T: Transport> Driver<T> {
         self.drain();
     }
 
+    /// Gives the engine back what the transport has written.
+    fn reuse(&mut self) {
+        while let Some(buffer) = self.transport.spent() {
+            self.peer.reuse(buffer);
+        }
+    }
+
     /// Hands what has changed to the engine, unless the client does not read:
     /// then it waits, and grows no further.
     fn tell_changes(&mut self) {
@@ -298,6 +305,7 @@ impl<T: Transport> Driver<T> {
             match output {
                 ServerOutput::Send { lane, bytes, .. } => {
                     self.transport.send(Outgoing::from_server(lane, bytes));
+                    self.reuse();
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
                 ServerOutput::AskReplied(ask, reply) => self.asks.replied(ask, reply),
@@ -378,14 +386,15 @@ impl<T> Drop for Driver<T> {
 pub(crate) enum Work {
     /// In a task of its own.
     Task(AbortHandle),
-    /// By somebody else, until this is dropped.
-    Elsewhere(#[expect(dead_code, reason = "dropping it is what it is for")] Box<dyn Send>),
+    /// By somebody else.
+    Elsewhere(Arc<dyn Elsewhere>),
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
-        if let Self::Task(task) = self {
-            task.abort();
+        match self {
+            Self::Task(task) => task.abort(),
+            Self::Elsewhere(work) => work.give_up(),
         }
     }
 }
@@ -400,7 +409,7 @@ pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
     };
     // Whoever polls it next registers a real waker, so none is needed here.
     let mut cx = Context::from_waker(Waker::noop());
-    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut cx)));
+    let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.poll_here(&mut cx)));
     match polled {
         Ok(Poll::Ready(outcome)) => Dispatch::Ready(outcome),
         Ok(Poll::Pending) => Dispatch::Pending(future),
@@ -409,7 +418,7 @@ pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
 }
 
 /// The handler's outcome; a panic becomes an error without its details.
-pub(crate) async fn caught(future: BoxFuture<'static, Outcome>) -> Outcome {
+pub(crate) async fn caught(future: Answering) -> Outcome {
     AssertUnwindSafe(future).catch_unwind().await.unwrap_or_else(|_| panicked())
 }
 

@@ -1,5 +1,6 @@
 //! Servers, written as functions.
 
+mod answering;
 mod ask;
 mod builder;
 mod cache;
@@ -33,12 +34,13 @@ mod tests;
 mod texts;
 mod tool;
 
+pub use answering::Answering;
 pub use ask::{AskError, Asks, Question, StateKeys, Unsealable, state_binding};
 pub use builder::ServerBuilder;
 pub use cache::Cacheable;
 pub use complete::{Completing, Completion};
 pub use context::{Context, Outbox, PassedAsk};
-pub use dispatch::Dispatch;
+pub use dispatch::{Dispatch, Elsewhere};
 pub use error::ToolError;
 pub use extract::{Args, FromRequest, Request, State};
 pub use function::{Becomes, Function};

@@ -113,6 +113,12 @@ pub trait Transport: Send {
     /// Bytes that are queued and not yet written.
     fn queued(&self) -> usize;
 
+    /// The memory of a message that has been written, for the next one. Some
+    /// transports never have any, and none needs to be asked.
+    fn spent(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Ends the connection in good order after the queue is written.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
@@ -136,6 +142,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn queued(&self) -> usize {
         (**self).queued()
+    }
+
+    fn spent(&mut self) -> Option<Vec<u8>> {
+        (**self).spent()
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -15,13 +15,13 @@ mod start;
 pub use config::{CallOptions, ClientConfig, Era, ServerDescription};
 pub use error::{CallError, InputRequest, InputRequired, LaneEnd};
 pub use forward::Forward;
-pub use output::{ClientOutput, Head};
+pub use output::{ClientOutput, Head, Name};
 pub(super) use result::read_error;
 
 use super::{Changed, Lane, brief};
 use crate::method::Method;
 use crate::revision::Revision;
-use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned};
+use crate::rpc::{self, Field, Id, Kind, Message, ScanError, Scanned, Spares};
 use crate::types::{LogLevel, Progress};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -96,6 +96,7 @@ pub struct ClientPeer {
     log_level: Option<LogLevel>,
     own_meta: OwnMeta,
     asked: request::Asked,
+    spares: Spares,
     out: VecDeque<ClientOutput>,
 }
 
@@ -117,6 +118,7 @@ impl ClientPeer {
             logs: false,
             log_level: None,
             own_meta: OwnMeta::default(),
+            spares: Spares::default(),
             out: VecDeque::new(),
         }
     }
@@ -162,7 +164,7 @@ impl ClientPeer {
     /// Takes one frame that came on `lane`.
     pub fn handle_input(&mut self, now: Duration, lane: Lane, bytes: Bytes) {
         let start = bytes.slice(..bytes.len().min(200));
-        match rpc::scan(bytes, self.config.limits) {
+        match rpc::scan_into(bytes, self.config.limits, &mut self.spares) {
             Ok(Scanned::One(message)) => self.handle_message(now, lane, message),
             Ok(Scanned::Batch(messages)) => {
                 for message in messages {
@@ -246,6 +248,13 @@ impl ClientPeer {
         self.wake
     }
 
+    /// Takes back the bytes of a message that has been sent, to write the next
+    /// one into. Only for connections that carry many messages: what is kept is
+    /// 256 KiB at most, and from the first on 64 scanned messages (25 KiB).
+    pub fn reuse(&mut self, buffer: Vec<u8>) {
+        self.spares.written(buffer);
+    }
+
     /// What to do next, until there is nothing.
     pub fn poll_output(&mut self) -> Option<ClientOutput> {
         self.out.pop_front()
@@ -256,7 +265,10 @@ impl ClientPeer {
             Kind::Result | Kind::Error => self.response(now, message),
             Kind::Request => self.server_request(now, lane, message),
             Kind::Notification if self.is_raw(&message) => self.hand_out(now, lane, message),
-            Kind::Notification => self.notification(now, &message),
+            Kind::Notification => {
+                self.notification(now, &message);
+                self.spares.done(message);
+            }
         }
     }
 
@@ -310,6 +322,7 @@ impl ClientPeer {
             return self.forwarded(id, message);
         }
         let result = result::read(call.method, self.revision, &message);
+        self.spares.done(message);
         self.answered(now, id, result);
     }
 
@@ -400,7 +413,7 @@ impl ClientPeer {
         };
         let own = self.own_meta.of(&self.config, self.revision, self.log_level);
         let progress = options.progress.then_some(id);
-        let mut bytes = Vec::with_capacity(params.len() + own.len() + 120);
+        let mut bytes = self.spares.buffer(params.len() + own.len() + 120);
         if params.trim_ascii().is_empty() && own.is_empty() && progress.is_none() {
             rpc::request(&mut bytes, &Id::Number(id as i64), method, b"");
         } else {
@@ -418,7 +431,7 @@ impl ClientPeer {
                 is_request: true,
                 id: Some(Id::Number(id as i64)),
                 revision,
-                name: name.map(Into::into),
+                name: name.map(Name::from),
             },
         });
         self.await_answer(now, id, known, options, false);

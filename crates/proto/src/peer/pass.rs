@@ -2,11 +2,15 @@
 //! where the two sides speak different revisions, and otherwise the very bytes
 //! that came.
 
+mod hop;
+
+pub(super) use hop::{HopMeta, MetaAt};
+
+use super::Name;
 use crate::method::Method;
 use crate::revision::{Losses, Part, Revision, Untranslatable, translate};
-use crate::rpc::{Cursor, Edits, Field, Json, Kind, Message, Span};
+use crate::rpc::{Edits, Field, Json, Kind, Message, Span};
 use crate::types::LogLevel;
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -45,6 +49,10 @@ impl Reply {
     /// The response itself.
     pub fn message(&self) -> &Message {
         &self.message
+    }
+
+    pub(super) fn into_message(self) -> Message {
+        self.message
     }
 
     /// Its result or error in the shape of `to`; `method` is what it answers.
@@ -104,151 +112,15 @@ fn moved(span: Span, start: usize) -> Span {
     Span::new(span.start() - start, span.end() - start)
 }
 
-/// The members of `_meta` that belong to one hop.
-const HOP: [(Field, &str); 5] = [
-    (Field::MetaProgressToken, "progressToken"),
-    (Field::MetaProtocolVersion, "io.modelcontextprotocol/protocolVersion"),
-    (Field::MetaClientInfo, "io.modelcontextprotocol/clientInfo"),
-    (Field::MetaClientCapabilities, "io.modelcontextprotocol/clientCapabilities"),
-    (Field::MetaLogLevel, "io.modelcontextprotocol/logLevel"),
-];
-
-/// Where `_meta` lies in parameters, and the values in it that belong to one hop.
-#[derive(Default)]
-pub(super) struct MetaAt {
-    meta: Option<Span>,
-    members: [Option<Span>; HOP.len()],
-}
-
-impl MetaAt {
-    /// In the body of a message that was not changed.
-    pub(super) fn of_message(message: &Message) -> Self {
-        let start = message.body_span().map_or(0, Span::start);
-        let at = |field| message.span(field).map(|span| moved(span, start));
-        Self { meta: at(Field::Meta), members: HOP.map(|(field, _)| at(field)) }
-    }
-
-    /// In parameters that have no message any more.
-    pub(super) fn of_text(params: &[u8]) -> Self {
-        let mut found = Self::default();
-        let Some(meta) = crate::rpc::member(params, "_meta") else { return found };
-        found.meta = Some(meta.value);
-        // What is not an object has no members.
-        let _ = found.read(params, meta.value);
-        found
-    }
-
-    fn read(&mut self, params: &[u8], meta: Span) -> Result<(), crate::rpc::JsonError> {
-        let mut cursor = Cursor::scanned(&params[meta.range()]);
-        let mut more = cursor.open(b'{', b'}')?;
-        while more {
-            let key = cursor.key()?;
-            let name = cursor.name(key);
-            let value = cursor.value()?;
-            let known = HOP.iter().position(|(field, _)| Field::of_meta(&name) == Some(*field));
-            if let Some(at) = known {
-                self.members[at] =
-                    Some(Span::new(meta.start() + value.start(), meta.start() + value.end()));
-            }
-            more = cursor.more(b'}')?;
-        }
-        Ok(())
-    }
-}
-
-/// What the next hop is told in `_meta`, in the order of [`HOP`]; none leaves
-/// what is there.
-pub(super) type HopMeta = [Option<String>; HOP.len()];
-
-/// What a request says on the way to a server of `revision`; `token` is ours,
-/// for a call whose sender gave one.
-pub(super) fn hop_meta(
-    token: Option<u64>,
-    from: Revision,
-    to: Revision,
-    caller: &Caller,
-) -> HopMeta {
-    let token = token.map(|token| format!("{token}"));
-    if to.is_legacy() || from == to {
-        return [token, None, None, None, None];
-    }
-    let version = Some(format!("\"{to}\""));
-    if !from.is_legacy() {
-        return [token, version, None, None, None];
-    }
-    let said = |text: &Option<Arc<str>>| text.as_ref().map(|text| String::from(&**text));
-    let capabilities = said(&caller.capabilities).or_else(|| Some("{}".into()));
-    let log = caller.log.map(|level| format!("\"{}\"", level.name()));
-    [token, version, said(&caller.info), capabilities, log]
-}
-
-/// Appends `params` with `hop` in their `_meta` and more members in front.
-///
-/// `extra` is `"name":value` pairs joined by commas, or empty.
-pub(super) fn write_params(
-    params: &[u8],
-    at: &MetaAt,
-    hop: &HopMeta,
-    extra: &[u8],
-    out: &mut Vec<u8>,
-) {
-    let mut edits = Edits::new();
-    let mut fresh = Vec::new();
-    for ((place, value), (_, name)) in at.members.iter().zip(hop).zip(HOP) {
-        match (place, value) {
-            (Some(span), Some(value)) => edits.replace(*span, Bytes::from(value.clone())),
-            (None, Some(value)) => push_member(&mut fresh, name, value.as_bytes()),
-            (_, None) => {}
-        }
-    }
-    let mut front = extra.to_vec();
-    if !fresh.is_empty() {
-        match at.meta {
-            Some(meta) if params.get(meta.start()) == Some(&b'{') => {
-                insert_members(&mut edits, params, meta.start(), fresh);
-            }
-            // A `_meta` that is no object says nothing that could be kept.
-            Some(meta) => edits.replace(meta, [b"{", &*fresh, b"}"].concat()),
-            None => push_member(&mut front, "_meta", &[b"{", &*fresh, b"}"].concat()),
-        }
-    }
-    if !front.is_empty() {
-        let open = params.iter().position(|byte| *byte == b'{').unwrap_or_default();
-        insert_members(&mut edits, params, open, front);
-    }
-    if edits.is_empty() {
-        return out.extend_from_slice(params);
-    }
-    edits.apply(params, out);
-}
-
-fn push_member(members: &mut Vec<u8>, name: &str, value: &[u8]) {
-    if !members.is_empty() {
-        members.push(b',');
-    }
-    members.push(b'"');
-    members.extend_from_slice(name.as_bytes());
-    members.extend_from_slice(b"\":");
-    members.extend_from_slice(value);
-}
-
-/// Puts members in front of those of the object that opens at `open`.
-fn insert_members(edits: &mut Edits, text: &[u8], open: usize, mut members: Vec<u8>) {
-    if text[open + 1..].trim_ascii_start().first() != Some(&b'}') {
-        members.push(b',');
-    }
-    edits.insert(open + 1, members);
-}
-
 /// What a request is about: the tool, the prompt, the URI.
-pub(super) fn target(message: &Message) -> Option<Cow<'_, str>> {
+pub(super) fn target(message: &Message) -> Option<Name> {
     let field = match message.method() {
         Method::ToolsCall | Method::PromptsGet => Field::Name,
         Method::ResourcesRead => Field::Uri,
         Method::TasksGet | Method::TasksCancel => Field::TaskId,
         _ => return None,
     };
-    message.text(field)
+    Name::of(message, field)
 }
 
 /// A line for the log on what a translation had to leave out.

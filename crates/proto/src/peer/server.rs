@@ -2,6 +2,7 @@
 
 mod ask;
 mod batch;
+mod calls;
 mod emit;
 mod forward;
 mod identity;
@@ -18,15 +19,16 @@ pub use output::{Call, CallKey, Envelope, Outcome, Sent, ServerOutput};
 use super::{Lane, brief};
 use crate::method::Method;
 use crate::revision::{Direction, Lifecycle, Revision, method_row};
-use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned};
+use crate::rpc::{self, Field, Id, Kind, Limits, Message, ScanError, Scanned, Spares};
 use crate::types::{LogLevel, RpcError};
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use batch::{Batches, Place};
 use bytes::Bytes;
+use calls::Calls;
 use opening::log_level;
 
 struct Active {
@@ -39,11 +41,6 @@ struct Active {
     progress: f64,
     /// The least severe log level to send, if any.
     log: Option<LogLevel>,
-}
-
-struct Slot {
-    turn: u32,
-    active: Option<Active>,
 }
 
 struct Session {
@@ -61,12 +58,9 @@ pub struct ServerPeer {
     session: Option<Session>,
     asks: ask::Asks,
     watches: listen::Watches,
-    slots: Vec<Slot>,
-    /// The turn that new slots begin with: no key was ever given out twice.
-    first_turn: u32,
-    free: Vec<u32>,
-    ids: BTreeMap<Id, u32>,
+    calls: Calls,
     batches: Batches,
+    spares: Spares,
     out: VecDeque<ServerOutput>,
 }
 
@@ -79,11 +73,9 @@ impl ServerPeer {
             session: None,
             asks: ask::Asks::default(),
             watches: listen::Watches::default(),
-            slots: Vec::new(),
-            first_turn: 0,
-            free: Vec::new(),
-            ids: BTreeMap::new(),
+            calls: Calls::default(),
             batches: Batches::default(),
+            spares: Spares::default(),
             out: VecDeque::new(),
         }
     }
@@ -100,28 +92,23 @@ impl ServerPeer {
             self.out = VecDeque::new();
         }
         self.watches.shrink();
-        if self.ids.is_empty() {
-            let turns = self.slots.iter().map(|slot| slot.turn);
-            self.first_turn = turns.max().unwrap_or(self.first_turn);
-            self.slots = Vec::new();
-            self.free = Vec::new();
-            self.ids = BTreeMap::new();
-        }
+        self.spares.clear();
+        self.calls.shrink();
     }
 
     /// Requests that wait for the application.
     pub fn in_flight(&self) -> usize {
-        self.ids.len()
+        self.calls.len()
     }
 
     #[cfg(test)]
     pub(super) fn slots(&self) -> usize {
-        self.slots.len()
+        self.calls.slots()
     }
 
     /// Takes one frame.
     pub fn handle_input(&mut self, lane: Lane, bytes: Bytes) {
-        match rpc::scan(bytes, self.limits) {
+        match rpc::scan_into(bytes, self.limits, &mut self.spares) {
             Ok(scanned) => self.handle_scanned(lane, scanned),
             Err(error) => self.handle_bad(lane.into(), error),
         }
@@ -174,6 +161,14 @@ impl ServerPeer {
         }
     }
 
+    /// Takes back the bytes of a message that has been sent, to write the next
+    /// one into. Only for connections that carry many messages: what is kept is
+    /// 256 KiB at most, and from the first on 64 scanned messages (25 KiB), until
+    /// [`ServerPeer::shrink`].
+    pub fn reuse(&mut self, buffer: Vec<u8>) {
+        self.spares.written(buffer);
+    }
+
     /// What to do next, until there is nothing.
     pub fn poll_output(&mut self) -> Option<ServerOutput> {
         self.out.pop_front()
@@ -203,11 +198,18 @@ impl ServerPeer {
                     Err(error) => self.fail(place, Some(&id), &error),
                 }
             }
+            Outcome::Called(result) => match self.called(&call, &result) {
+                Ok(bytes) => self.send(place, bytes),
+                Err(error) => self.fail(place, Some(&id), &error),
+            },
             Outcome::Shaped(body) => {
                 let bytes = self.wrapped(call.revision, &body, false, &id);
                 self.send(place, bytes);
             }
-            Outcome::Forwarded(reply) => self.pass_reply(&call, &reply),
+            Outcome::Forwarded(reply) => {
+                self.pass_reply(&call, &reply);
+                self.spares.done(reply.into_message());
+            }
             Outcome::InputRequired(body) if !call.revision.rules().server_requests => {
                 let mut out = Vec::new();
                 rpc::result_response_with(&mut out, &id, &body, &self.identity.input_required);
@@ -223,12 +225,7 @@ impl ServerPeer {
 
     /// Gives up every call of a lane that has gone.
     pub fn drop_lane(&mut self, lane: Lane) {
-        let gone = |slot: &Slot| slot.active.as_ref().is_some_and(|a| a.place.lane == lane);
-        let keys: Vec<CallKey> = (0u32..)
-            .zip(&self.slots)
-            .filter(|(_, slot)| gone(slot))
-            .map(|(at, slot)| CallKey { slot: at, turn: slot.turn })
-            .collect();
+        let keys: Vec<CallKey> = self.calls.of_lane(lane).collect();
         for key in keys {
             self.give_up(key);
         }
@@ -245,7 +242,7 @@ impl ServerPeer {
 
     fn request(&mut self, place: Place, message: Message) -> Result<(), (Id, RpcError)> {
         let Some(id) = message.id().cloned() else { return Ok(()) };
-        if self.ids.contains_key(&id) {
+        if self.calls.find(&id).is_some() {
             let error = RpcError::new(
                 RpcError::INVALID_REQUEST,
                 format!("id {} belongs to a request that is still running", {
@@ -303,7 +300,7 @@ impl ServerPeer {
             self.session.as_ref().map(|s| s.log)
         };
         let active = Active {
-            id: id.clone(),
+            id,
             place,
             method: message.method(),
             revision,
@@ -312,20 +309,10 @@ impl ServerPeer {
             log,
         };
         let wants_progress = active.progress_token.is_some();
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => {
-                self.slots.push(Slot { turn: self.first_turn, active: None });
-                self.slots.len() as u32 - 1
-            }
-        };
         if let Some(batch) = place.batch {
             self.batches.wait(batch);
         }
-        let free = &mut self.slots[slot as usize];
-        free.active = Some(active);
-        let key = CallKey { slot, turn: free.turn };
-        self.ids.insert(id, slot);
+        let key = self.calls.insert(active);
         // A request without a session says itself what its client can do.
         let session = self.session.as_ref().filter(|_| !modern);
         let client = session.map(|s| s.client.clone()).unwrap_or_default();
@@ -358,10 +345,7 @@ impl ServerPeer {
     }
 
     fn cancelled(&mut self, message: &Message) {
-        let key = message.id_at(Field::RequestId).and_then(|id| {
-            let slot = *self.ids.get(&id)?;
-            Some(CallKey { slot, turn: self.slots[slot as usize].turn })
-        });
+        let key = message.id_at(Field::RequestId).and_then(|id| self.calls.find(&id));
         // An unknown id is normal: the answer may be on its way already.
         if let Some(key) = key {
             self.give_up(key);
@@ -377,24 +361,15 @@ impl ServerPeer {
     }
 
     fn active(&self, key: CallKey) -> Option<&Active> {
-        let slot = self.slots.get(key.slot as usize)?;
-        (slot.turn == key.turn).then_some(slot.active.as_ref()).flatten()
+        self.calls.get(key)
     }
 
     fn active_mut(&mut self, key: CallKey) -> Option<&mut Active> {
-        let slot = self.slots.get_mut(key.slot as usize)?;
-        (slot.turn == key.turn).then_some(slot.active.as_mut()).flatten()
+        self.calls.get_mut(key)
     }
 
     fn take(&mut self, key: CallKey) -> Option<Active> {
-        let slot = self.slots.get_mut(key.slot as usize)?;
-        if slot.turn != key.turn {
-            return None;
-        }
-        let active = slot.active.take()?;
-        slot.turn = slot.turn.wrapping_add(1);
-        self.free.push(key.slot);
-        self.ids.remove(&active.id);
+        let active = self.calls.remove(key)?;
         self.drop_asks(key);
         self.watches.settle(key, false);
         Some(active)

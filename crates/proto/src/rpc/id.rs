@@ -1,7 +1,7 @@
 //! Request ids.
 
-use alloc::boxed::Box;
-use alloc::string::String;
+use super::message::unquote;
+use alloc::sync::Arc;
 use core::fmt;
 
 /// The id of a request: a string or an integer (`basic/index`, Requests).
@@ -11,8 +11,8 @@ use core::fmt;
 pub enum Id {
     /// An integer.
     Number(i64),
-    /// A string.
-    Text(Box<str>),
+    /// A string, which the tables of what is in flight share.
+    Text(Arc<str>),
 }
 
 impl Id {
@@ -20,8 +20,7 @@ impl Id {
     /// they equal; fractions, huge numbers and other kinds of value are no ids.
     pub(crate) fn read(json: &[u8]) -> Option<Self> {
         if json.first() == Some(&b'"') {
-            let text: String = serde_json::from_slice(json).ok()?;
-            return Some(Self::Text(text.into()));
+            return Some(Self::Text(Arc::from(&*unquote(json)?)));
         }
         integer(json).map(Self::Number)
     }

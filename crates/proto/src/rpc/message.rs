@@ -256,7 +256,7 @@ impl Message {
     }
 }
 
-fn unquote(quoted: &[u8]) -> Option<Cow<'_, str>> {
+pub(super) fn unquote(quoted: &[u8]) -> Option<Cow<'_, str>> {
     let inner = quoted.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inner).is_none() {
         return core::str::from_utf8(inner).ok().map(Cow::Borrowed);

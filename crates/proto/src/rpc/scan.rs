@@ -2,9 +2,8 @@
 
 use super::json::{Cursor, Key};
 use super::message::{FIELDS, Field, Kind, Message, Parts, Scanned};
-use super::{Id, JsonError, Limits, Span};
+use super::{Id, JsonError, Limits, Span, Spares};
 use crate::method::Method;
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -95,10 +94,19 @@ impl From<ScanErrorKind> for ScanError {
 /// When the frame is not JSON, or not a JSON-RPC message. Errors inside a batch
 /// are reported by element.
 pub fn scan(bytes: Bytes, limits: Limits) -> Result<Scanned, ScanError> {
+    scan_into(bytes, limits, &mut Spares::default())
+}
+
+/// The same, with the memory of messages that are done with.
+pub(crate) fn scan_into(
+    bytes: Bytes,
+    limits: Limits,
+    spares: &mut Spares,
+) -> Result<Scanned, ScanError> {
     let mut cursor = Cursor::new(&bytes, limits).map_err(ScanErrorKind::Json)?;
     match cursor.peek() {
-        Some(b'{') => message(&bytes, &mut cursor).map(Scanned::One),
-        Some(b'[') => batch(&bytes, &mut cursor, limits).map(Scanned::Batch),
+        Some(b'{') => message(&bytes, &mut cursor, spares).map(Scanned::One),
+        Some(b'[') => batch(&bytes, &mut cursor, limits, spares).map(Scanned::Batch),
         _ => {
             cursor.value().and_then(|_| cursor.end()).map_err(ScanErrorKind::Json)?;
             Err(ScanErrorKind::NotAnObject.into())
@@ -110,6 +118,7 @@ fn batch(
     bytes: &Bytes,
     cursor: &mut Cursor<'_>,
     limits: Limits,
+    spares: &mut Spares,
 ) -> Result<Vec<Result<Message, ScanError>>, ScanError> {
     let mut spans = Vec::new();
     let mut more = cursor.open(b'[', b']').map_err(ScanErrorKind::Json)?;
@@ -121,7 +130,7 @@ fn batch(
         more = cursor.more(b']').map_err(ScanErrorKind::Json)?;
     }
     cursor.end().map_err(ScanErrorKind::Json)?;
-    let one = |span: Span| match scan(bytes.slice(span.range()), limits)? {
+    let one = |span: Span| match scan_into(bytes.slice(span.range()), limits, spares)? {
         Scanned::One(message) => Ok(message),
         Scanned::Batch(_) => Err(ScanErrorKind::NotAnObject.into()),
     };
@@ -146,13 +155,17 @@ struct Seen {
     fault: Option<ScanErrorKind>,
 }
 
-fn message(bytes: &Bytes, cursor: &mut Cursor<'_>) -> Result<Message, ScanError> {
+fn message(
+    bytes: &Bytes,
+    cursor: &mut Cursor<'_>,
+    spares: &mut Spares,
+) -> Result<Message, ScanError> {
     let mut seen = Seen::default();
     if let Err(e) = envelope(cursor, &mut seen).and_then(|()| cursor.end()) {
         // With broken JSON the id is a guess, so the answer has none.
         return Err(ScanErrorKind::Json(e).into());
     }
-    judge(bytes, seen)
+    judge(bytes, seen, spares)
 }
 
 fn envelope(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<(), JsonError> {
@@ -280,7 +293,7 @@ fn member(key: Key, value: Span) -> Span {
     Span::new(key.span.start() - 1, value.end())
 }
 
-fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
+fn judge(bytes: &Bytes, seen: Seen, spares: &mut Spares) -> Result<Message, ScanError> {
     let text = |span: Span| &bytes[span.range()];
     let null = |span: Span| text(span) == b"null";
     let id = seen.id.filter(|span| !null(*span));
@@ -333,7 +346,7 @@ fn judge(bytes: &Bytes, seen: Seen) -> Result<Message, ScanError> {
     let (fields, shadows) = (seen.fields, seen.shadows);
     let bytes = bytes.clone();
     let parts = Parts { bytes, kind, id: read, method, method_span, body, fields, shadows };
-    Ok(Message(Box::new(parts)))
+    Ok(spares.message(parts))
 }
 
 fn method_at(quoted: &[u8]) -> Method {

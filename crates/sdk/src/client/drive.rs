@@ -151,6 +151,7 @@ impl<T: Transport> Driver<T> {
             if let Poll::Ready(Err(error)) = self.transport.poll_flush(cx) {
                 self.gone(&format!("writing failed: {error}"));
             }
+            self.reuse();
             if self.state != State::Open {
                 return self.transport.poll_close(cx);
             }
@@ -242,7 +243,7 @@ impl<T: Transport> Driver<T> {
                 self.calls.insert(id, Waiting { ticket, end: End::Own { progress, reply } });
             }
             Command::Forward { ticket, forward, waiter } => {
-                let id = self.peer.forward(self.now(), &forward);
+                let id = self.peer.forward(self.now(), forward);
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::PassedOn(waiter) });
             }
@@ -478,6 +479,14 @@ impl<T: Transport> Driver<T> {
             return;
         }
         self.transport.send(Outgoing::from_client(lane, bytes, head));
+        self.reuse();
+    }
+
+    /// Gives the engine back what the transport has written.
+    fn reuse(&mut self) {
+        while let Some(buffer) = self.transport.spent() {
+            self.peer.reuse(buffer);
+        }
     }
 
     fn opened(&mut self, result: Result<ServerDescription, CallError>) {

@@ -5,12 +5,11 @@ mod lists;
 mod reads;
 
 use super::ask::Rerun;
-use super::{Outbox, Request, Server, Texts, ToolError};
+use super::{Answering, Outbox, Request, Server, Texts};
 use carrick_proto::method::Method;
-use carrick_proto::peer::{Call, Envelope, Outcome};
+use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
-use carrick_proto::types::{CallToolResult, RpcError};
-use futures_util::future::{BoxFuture, FutureExt};
+use carrick_proto::types::RpcError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,10 +18,16 @@ pub enum Dispatch {
     /// It is answered.
     Ready(Outcome),
     /// A handler is at it.
-    Pending(BoxFuture<'static, Outcome>),
-    /// Somebody else is, and will say so by [`Outbox::answer`]. What is in here
-    /// is kept until then; dropping it before gives the work up.
-    Later(Box<dyn Send>),
+    Pending(Answering),
+    /// Somebody else is, and will say so by [`Outbox::answer`].
+    Later(Arc<dyn Elsewhere>),
+}
+
+/// Work on a call that goes on outside of its connection.
+pub trait Elsewhere: Send + Sync {
+    /// Nobody waits for it any more: the call was cancelled, its connection is
+    /// gone, or it is answered. Called once.
+    fn give_up(&self);
 }
 
 impl Server {
@@ -74,7 +79,7 @@ impl Server {
         self.run(call, outbox, Texts::default(), tool.may_ask(), |mut request| {
             request.checks = Some(tool.checks());
             let envelope = request.call.envelope();
-            tool.call(request).map(move |result| called(&envelope, result)).boxed()
+            Answering::tool(tool.call(request), envelope)
         })
     }
 
@@ -95,13 +100,12 @@ impl Server {
         }
         self.run(call, outbox, texts, prompt.may_ask(), |request| {
             let rendered = prompt.get(request);
-            async move {
+            Answering::new(async move {
                 match rendered.await {
                     Ok(result) => answer(&result, result.meta.is_some()),
                     Err(error) => Outcome::Error(error),
                 }
-            }
-            .boxed()
+            })
         })
     }
 
@@ -113,7 +117,7 @@ impl Server {
         outbox: &Arc<dyn Outbox>,
         texts: Texts,
         may_ask: bool,
-        start: impl FnOnce(Request) -> BoxFuture<'static, Outcome>,
+        start: impl FnOnce(Request) -> Answering,
     ) -> Dispatch {
         let stateless = !call.revision.rules().server_requests;
         let rerun = if stateless && may_ask {
@@ -128,24 +132,9 @@ impl Server {
         let (outbox, server) = (outbox.clone(), self.inner.clone());
         let outcome = start(Request { call, outbox, server, texts, checks: None, round });
         Dispatch::Pending(match rerun {
-            Some(rerun) => rerun.drive(outcome),
+            Some(rerun) => Answering::new(rerun.drive(outcome)),
             None => outcome,
         })
-    }
-}
-
-fn called(envelope: &Envelope, result: Result<CallToolResult, ToolError>) -> Outcome {
-    let result = match result.or_else(ToolError::into_result) {
-        Ok(result) => result,
-        Err(error) => return Outcome::Error(error),
-    };
-    if let Some(response) = envelope.wrap(&result) {
-        return Outcome::Response(response);
-    }
-    let mut body = Vec::new();
-    match result.write(&mut body) {
-        Ok(()) => Outcome::Result { body, has_meta: result.meta.is_some() },
-        Err(error) => Outcome::Error(RpcError::internal(error.to_string())),
     }
 }
 

@@ -1,12 +1,11 @@
 //! A conversation with a server of this process, and what it is told about.
 
-use super::{Connection, Dispatch, Outbox, ResourceSource, Server, dispatch, not_found};
+use super::{Answering, Connection, Dispatch, Outbox, ResourceSource, Server, dispatch, not_found};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, CallKey, Outcome};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{RpcError, SubscriptionFilter};
-use futures_util::future::FutureExt;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -87,7 +86,7 @@ impl Direct {
             }
             Outcome::Listening(filter)
         };
-        Dispatch::Pending(agreeing.boxed())
+        Dispatch::Pending(Answering::new(agreeing))
     }
 
     fn subscribe(&mut self, call: &Call) -> Dispatch {
@@ -112,7 +111,7 @@ impl Direct {
                 Err(error) => Outcome::Error(dispatch::recoded(error, code)),
             }
         };
-        Dispatch::Pending(subscribing.boxed())
+        Dispatch::Pending(Answering::new(subscribing))
     }
 
     /// Ends a subscription; one that there is not is ended already.

@@ -120,6 +120,10 @@ where
         self.output.len()
     }
 
+    fn spent(&mut self) -> Option<Vec<u8>> {
+        self.output.spent()
+    }
+
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         // What cannot be written any more is lost with the reader's end.
         let _ = ready!(self.poll_flush(cx));

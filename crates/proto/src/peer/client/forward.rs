@@ -3,11 +3,10 @@
 use super::output::lasting;
 use super::{CallError, CallOptions, ClientOutput, ClientPeer, Head, Phase};
 use crate::method::Method;
-use crate::peer::pass::{self, Caller, MetaAt, Reply};
+use crate::peer::pass::{self, Caller, HopMeta, MetaAt, Reply};
 use crate::peer::{Lane, brief};
 use crate::revision::{Part, Revision, Untranslatable};
 use crate::rpc::{self, Field, Id, Kind, Message};
-use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -47,11 +46,12 @@ impl ClientPeer {
     /// The answer comes as [`ClientOutput::Forwarded`], and what the server says
     /// of the call as [`ClientOutput::Notified`]. What cannot be sent ends in
     /// [`ClientOutput::Resolved`], at once.
-    pub fn forward(&mut self, now: Duration, forward: &Forward) -> u64 {
+    pub fn forward(&mut self, now: Duration, forward: Forward) -> u64 {
         let id = self.take_id();
-        if let Err(error) = self.send_forward(now, id, forward) {
+        if let Err(error) = self.send_forward(now, id, &forward) {
             self.out.push_back(ClientOutput::Resolved(id, Err(error)));
         }
+        self.spares.done(forward.message);
         id
     }
 
@@ -81,11 +81,12 @@ impl ClientPeer {
             self.out.push_back(ClientOutput::Ignored { what, noise: false });
         }
         let wants_progress = message.field(Field::MetaProgressToken).is_some();
-        let hop = pass::hop_meta(wants_progress.then_some(id), from, to, &forward.caller);
+        let hop = HopMeta::new(wants_progress.then_some(id), from, to, &forward.caller);
         let name = message.method_name();
-        let mut bytes = Vec::with_capacity(params.as_bytes().len() + 256);
+        let len = params.as_bytes().len() + hop.len() + forward.extra.len() + name.len() + 80;
+        let mut bytes = self.spares.buffer(len);
         rpc::request_start(&mut bytes, &Id::Number(id as i64), &name);
-        pass::write_params(params.as_bytes(), &at, &hop, &forward.extra, &mut bytes);
+        hop.write(params.as_bytes(), &at, &forward.extra, &mut bytes);
         bytes.push(b'}');
         let options = CallOptions { progress: wants_progress, ..forward.options };
         self.out.push_back(ClientOutput::Send {
@@ -97,7 +98,7 @@ impl ClientPeer {
                 is_request: true,
                 id: Some(Id::Number(id as i64)),
                 revision: Some(self.revision),
-                name: pass::target(message).map(Cow::into_owned),
+                name: pass::target(message),
             },
         });
         self.await_answer(now, id, message.method(), options, true);

@@ -4,11 +4,14 @@ use super::{CallError, ServerDescription};
 use crate::method::Method;
 use crate::peer::{Changed, Lane, Reply};
 use crate::revision::Revision;
-use crate::rpc::{Id, Json, Message};
+use crate::rpc::{Field, Id, Json, Message};
 use crate::types::{Progress, SubscriptionFilter};
 use alloc::borrow::{Cow, ToOwned as _};
 use alloc::string::String;
 use alloc::vec::Vec;
+use bytes::Bytes;
+use core::fmt;
+use core::ops::Deref;
 
 /// What a transport needs to know of a message to send, besides its bytes.
 #[derive(Clone, Debug)]
@@ -25,7 +28,44 @@ pub struct Head {
     /// The revision of the message; none for `initialize`, which negotiates it.
     pub revision: Option<Revision>,
     /// The tool, prompt or URI that `Mcp-Name` mirrors.
-    pub name: Option<String>,
+    pub name: Option<Name>,
+}
+
+/// What a request is about. Where that stood in a message which is passed on, it
+/// is a slice of that message's bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Name(Bytes);
+
+impl Name {
+    /// Such a member of a message when it is a string, escapes resolved.
+    pub(in crate::peer) fn of(message: &Message, field: Field) -> Option<Self> {
+        let name = match message.text(field)? {
+            Cow::Borrowed(text) => message.bytes().slice_ref(text.as_bytes()),
+            Cow::Owned(text) => text.into(),
+        };
+        Some(Self(name))
+    }
+}
+
+impl From<&str> for Name {
+    fn from(name: &str) -> Self {
+        Self(Bytes::copy_from_slice(name.as_bytes()))
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        // All that a name is made of was text before.
+        core::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
 }
 
 /// The name of a method, which only those that the protocol does not know have to be kept.

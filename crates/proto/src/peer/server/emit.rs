@@ -1,12 +1,13 @@
 //! What the engine sends: answers, progress, logs.
 
 use super::batch::Place;
-use super::{CallKey, Sent, ServerOutput, ServerPeer};
+use super::output::{plain_len, write_plain};
+use super::{Active, CallKey, Sent, ServerOutput, ServerPeer};
 use crate::method::Method;
 use crate::peer::Lane;
 use crate::revision::{Part, Revision, is_touched, translate};
 use crate::rpc::{self, Id, Json};
-use crate::types::{LogLevel, RpcError};
+use crate::types::{CallToolResult, LogLevel, RpcError};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -61,9 +62,27 @@ impl ServerPeer {
         self.notify(lane, revision, Method::Message, params);
     }
 
+    /// A response with the result of a tool.
+    pub(super) fn called(
+        &mut self,
+        call: &Active,
+        result: &CallToolResult,
+    ) -> Result<Vec<u8>, RpcError> {
+        if result.is_plain() {
+            let typed = call.revision.rules().result_type;
+            let members: &[u8] = if typed { &self.identity.complete } else { b"" };
+            let mut out = self.spares.buffer(plain_len(result, members));
+            write_plain(&mut out, &call.id, members, result);
+            return Ok(out);
+        }
+        let mut body = Vec::new();
+        result.write(&mut body).map_err(|error| RpcError::internal(error.to_string()))?;
+        self.shape(call.revision, call.method, body, result.meta.is_some(), &call.id)
+    }
+
     /// Wraps a result in the shape of its revision.
     pub(super) fn shape(
-        &self,
+        &mut self,
         revision: Revision,
         method: Method,
         body: Vec<u8>,
@@ -79,14 +98,14 @@ impl ServerPeer {
 
     /// A response with a result that has the shape of its revision.
     pub(super) fn wrapped(
-        &self,
+        &mut self,
         revision: Revision,
         body: &[u8],
         has_meta: bool,
         id: &Id,
     ) -> Vec<u8> {
         let rules = revision.rules();
-        let mut out = Vec::with_capacity(body.len() + self.identity.complete.len() + 64);
+        let mut out = self.spares.buffer(body.len() + self.identity.complete.len() + 64);
         if rules.result_type {
             let members = if has_meta || !rules.server_info_in_meta {
                 self.identity.complete_bare

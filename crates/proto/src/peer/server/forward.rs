@@ -45,7 +45,8 @@ impl ServerPeer {
                     && !from.server_info_in_meta
                     && reply.message().field(Field::Meta).is_none();
                 let members: &[u8] = if unsaid { &self.identity.server_info } else { b"" };
-                let mut out = Vec::new();
+                let len = body.as_bytes().len() + members.len() + 64;
+                let mut out = self.spares.buffer(len);
                 rpc::result_response_with(&mut out, id, body.as_bytes(), members);
                 self.send(place, out);
             }

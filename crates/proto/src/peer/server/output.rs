@@ -65,17 +65,27 @@ impl Envelope {
     pub fn wrap(&self, result: &CallToolResult) -> Option<Vec<u8>> {
         let id = self.id.as_ref().filter(|_| result.is_plain())?;
         let members = self.typed.as_ref().map_or(&b""[..], |identity| &identity.complete);
-        let mut out = Vec::with_capacity(result.plain_len() + members.len() + 64);
-        rpc::open_result(&mut out, id);
-        out.push(b'{');
-        if !members.is_empty() {
-            out.extend_from_slice(members);
-            out.push(b',');
-        }
-        result.write_plain(&mut out);
-        out.extend_from_slice(b"}}");
+        let mut out = Vec::with_capacity(plain_len(result, members));
+        write_plain(&mut out, id, members, result);
         Some(out)
     }
+}
+
+/// About how long a response with a plain result is.
+pub(super) fn plain_len(result: &CallToolResult, members: &[u8]) -> usize {
+    result.plain_len() + members.len() + 64
+}
+
+/// Appends a response with a plain result, which gets more members in front.
+pub(super) fn write_plain(out: &mut Vec<u8>, id: &Id, members: &[u8], result: &CallToolResult) {
+    rpc::open_result(out, id);
+    out.push(b'{');
+    if !members.is_empty() {
+        out.extend_from_slice(members);
+        out.push(b',');
+    }
+    result.write_plain(out);
+    out.extend_from_slice(b"}}");
 }
 
 /// What the application answers.
@@ -89,6 +99,8 @@ pub enum Outcome {
         /// Whether it has a `_meta` of its own.
         has_meta: bool,
     },
+    /// The result of a tool, which is written by the engine.
+    Called(CallToolResult),
     /// A result in the shape of the call's own revision, kept ready: a JSON object
     /// without a `_meta` of its own, and without `resultType`.
     Shaped(Bytes),
@@ -113,7 +125,7 @@ impl Outcome {
     /// Whether what was asked for has been done.
     pub(super) fn is_success(&self) -> bool {
         match self {
-            Self::Result { .. } | Self::Shaped(_) | Self::Response(_) => true,
+            Self::Result { .. } | Self::Called(_) | Self::Shaped(_) | Self::Response(_) => true,
             Self::Forwarded(reply) => !reply.is_error() && !reply.is_input_required(),
             Self::InputRequired(_) | Self::Listening(_) | Self::Error(_) => false,
         }

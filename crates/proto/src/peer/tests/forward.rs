@@ -108,7 +108,7 @@ impl Between {
             capabilities: call.client_capabilities,
             log: call.log,
         };
-        self.back.forward(Duration::ZERO, &forward);
+        self.back.forward(Duration::ZERO, forward);
         self.drain();
         (key, self.to_server.pop().unwrap())
     }
@@ -346,7 +346,7 @@ fn what_cannot_be_sent_ends_at_once() {
     );
     let id = between
         .back
-        .forward(Duration::ZERO, &Forward::new(request, Revision::from_date(SESSIONS).unwrap()));
+        .forward(Duration::ZERO, Forward::new(request, Revision::from_date(SESSIONS).unwrap()));
     between.drain();
     assert!(between.to_server.is_empty());
     assert!(

@@ -220,8 +220,11 @@ fn an_envelope_says_what_the_engine_would() {
         server.say(&ask(2));
         let response = server.calls[1].envelope().wrap(&plain).unwrap();
         server.peer.respond(server.calls[1].key, Outcome::Response(response));
+        server.say(&ask(3));
+        server.peer.respond(server.calls[2].key, Outcome::Called(plain.clone()));
         server.drain();
         assert_eq!(server.answer(&json!(1))["result"], server.answer(&json!(2))["result"]);
+        assert_eq!(server.answer(&json!(1))["result"], server.answer(&json!(3))["result"]);
     }
     plain.meta = serde_json::value::to_raw_value(&json!({})).ok();
     assert!(!plain.is_plain());

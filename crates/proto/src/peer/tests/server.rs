@@ -421,6 +421,32 @@ fn d072_slots_are_used_again_and_not_piled_up() {
 }
 
 #[test]
+fn many_calls_at_once_are_known_by_their_ids() {
+    let mut server = Server::in_session();
+    let call =
+        |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {} });
+    for id in 0..50 {
+        server.say(&call(id));
+    }
+    server.say(&call(3));
+    server.say(&call(40));
+    let refused = server.sent.iter().filter(|sent| sent["error"]["code"] == -32600).count();
+    assert_eq!((refused, server.calls.len()), (2, 50));
+    for id in [3, 40] {
+        server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": id } }));
+    }
+    assert_eq!(server.peer.in_flight(), 48);
+    // Their places, and their ids, are free again.
+    server.say(&call(40));
+    server.say(&call(3));
+    assert_eq!((server.peer.in_flight(), server.peer.slots()), (50, 50));
+    let keys: Vec<_> = server.calls.iter().map(|call| call.key).collect();
+    keys.into_iter().for_each(|key| server.respond(key, json!({})));
+    assert_eq!(server.peer.in_flight(), 0);
+}
+
+#[test]
 fn a_peer_that_gives_back_its_memory_never_gives_a_key_out_twice() {
     let mut server = Server::in_session();
     let mut keys = Vec::new();

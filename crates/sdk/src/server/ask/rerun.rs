@@ -2,11 +2,12 @@
 
 use super::round::{Ended, Journal, Open, Round};
 use super::seal::{StateKeys, Unsealable};
+use crate::server::Answering;
 use carrick_proto::flow;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{RawJson, RpcError};
-use futures_util::future::BoxFuture;
+use futures_util::future::FutureExt;
 use ring::digest::{SHA256, digest};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -43,8 +44,8 @@ impl Rerun {
     }
 
     /// Drives a handler to its end, or to the end of this round.
-    pub(crate) fn drive(self, handler: BoxFuture<'static, Outcome>) -> BoxFuture<'static, Outcome> {
-        Box::pin(Driven { handler, rerun: self })
+    pub(crate) fn drive(self, handler: Answering) -> impl Future<Output = Outcome> + Send {
+        Driven { handler, rerun: self }
     }
 
     /// What ends the request before the handler does, if anything.
@@ -66,7 +67,7 @@ impl Rerun {
 }
 
 struct Driven {
-    handler: BoxFuture<'static, Outcome>,
+    handler: Answering,
     rerun: Rerun,
 }
 
@@ -74,7 +75,7 @@ impl Future for Driven {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let polled = self.handler.as_mut().poll(cx);
+        let polled = self.handler.poll_unpin(cx);
         if let Some(error) = self.rerun.round.take_fatal() {
             return Poll::Ready(Outcome::Error(error));
         }

@@ -1,7 +1,7 @@
 //! Completing arguments.
 
-use super::super::Server;
 use super::super::complete::{Completer, Completing, Completion, Params, Reference};
+use super::super::{Answering, Server};
 use super::{Dispatch, answer, brief, fail};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::types::RpcError;
@@ -16,7 +16,7 @@ impl Server {
             Err(error) => return fail(error),
         };
         let completion = completer.complete(typed);
-        Dispatch::Pending(completion.map(|completion| completed(&completion)).boxed())
+        Dispatch::Pending(Answering::new(completion.map(|completion| completed(&completion))))
     }
 
     /// What completes the argument that a request names, if anything does.

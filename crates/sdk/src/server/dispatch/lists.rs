@@ -4,7 +4,7 @@ use super::super::cursor::Cursor;
 use super::super::listing::{Entry, Page, unknown_cursor};
 use super::super::live::Live;
 use super::super::resource::{Family, Fixed};
-use super::super::{ResourceSource, Server};
+use super::super::{Answering, ResourceSource, Server};
 use super::{Dispatch, complete, fail};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
@@ -66,7 +66,7 @@ impl Server {
             let next = add_page(&*source, of_source, &mut page).await?;
             Ok(complete(page.finish(next, options.hint)))
         };
-        Dispatch::Pending(rest.map(|page| page.unwrap_or_else(Outcome::Error)).boxed())
+        Dispatch::Pending(Answering::new(rest.map(|page| page.unwrap_or_else(Outcome::Error))))
     }
 
     /// The templates of functions and of the source.

@@ -1,12 +1,11 @@
 //! Reading resources.
 
 use super::super::resource::Reader;
-use super::super::{Outbox, Server, Texts, not_found};
+use super::super::{Answering, Outbox, Server, Texts, not_found};
 use super::{Dispatch, complete, fail, recoded};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{CacheHints, ReadResourceResult, RpcError};
-use futures_util::future::FutureExt;
 use std::sync::Arc;
 
 /// A function that reads a URI.
@@ -46,17 +45,17 @@ impl Server {
         if let Some(Found { reader, mime_type, texts }) = self.find_resource(&uri) {
             return self.run(call, outbox, texts, reader.may_ask, |request| {
                 let (contents, hint) = (reader.read(request), reader.cache.unwrap_or(hint));
-                async move {
+                Answering::new(async move {
                     let contents = contents.await.map(|c| c.of(&uri, mime_type.as_deref()));
                     read(contents, hint, code)
-                }
-                .boxed()
+                })
             });
         }
         let Some(source) = self.inner.source.clone() else {
             return fail(recoded(not_found(&uri), code));
         };
-        Dispatch::Pending(async move { read(source.read(&uri).await, hint, code) }.boxed())
+        let reading = async move { read(source.read(&uri).await, hint, code) };
+        Dispatch::Pending(Answering::new(reading))
     }
 }
 

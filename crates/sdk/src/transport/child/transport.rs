@@ -112,6 +112,10 @@ impl Transport for ChildTransport {
         self.lines.queued()
     }
 
+    fn spent(&mut self) -> Option<Vec<u8>> {
+        self.lines.spent()
+    }
+
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.closing.is_none() {
             ready!(self.poll_last_messages(cx));

@@ -10,6 +10,9 @@ const LARGE: usize = 4 << 10;
 /// message must not hold its memory for good.
 const KEEP: usize = 64 << 10;
 
+/// Memory of written messages that waits to be used again, at most.
+const SPENT: usize = 256 << 10;
+
 /// Pieces that are written in one go.
 pub(super) const AT_ONCE: usize = 16;
 
@@ -22,6 +25,10 @@ pub(super) struct Queue {
     written: usize,
     /// In all pieces, without what is written.
     len: usize,
+    /// What was written or copied.
+    spent: Vec<Vec<u8>>,
+    /// The capacity of all of `spent`.
+    spent_bytes: usize,
 }
 
 impl Queue {
@@ -33,7 +40,7 @@ impl Queue {
     /// Memory in use.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.pieces.iter().map(Vec::capacity).sum()
+        self.pieces.iter().chain(&self.spent).map(Vec::capacity).sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,7 +61,8 @@ impl Queue {
             && let Some(last) = self.pieces.back_mut().filter(has_room)
         {
             last.extend_from_slice(&message);
-            return last.push(b'\n');
+            last.push(b'\n');
+            return self.keep(message);
         }
         message.push(b'\n');
         self.pieces.push_back(message);
@@ -90,7 +98,23 @@ impl Queue {
                 // The last one stays, as a buffer for what comes next.
                 return first.clear();
             }
-            self.pieces.pop_front();
+            if let Some(written) = self.pieces.pop_front() {
+                self.keep(written);
+            }
+        }
+    }
+
+    /// A buffer that is needed no more.
+    pub(super) fn spent(&mut self) -> Option<Vec<u8>> {
+        let buffer = self.spent.pop()?;
+        self.spent_bytes -= buffer.capacity();
+        Some(buffer)
+    }
+
+    fn keep(&mut self, buffer: Vec<u8>) {
+        if self.spent_bytes + buffer.capacity() <= SPENT && buffer.capacity() <= KEEP {
+            self.spent_bytes += buffer.capacity();
+            self.spent.push(buffer);
         }
     }
 }
@@ -141,5 +165,19 @@ mod tests {
         queue.push_line(vec![b'x'; KEEP * 4]);
         drain(&mut queue, usize::MAX);
         assert!(queue.capacity() <= KEEP);
+    }
+
+    #[test]
+    fn what_is_written_or_copied_is_handed_out_within_bounds() {
+        let mut queue = Queue::default();
+        (0..3).for_each(|_| queue.push_line(vec![b'x'; 100]));
+        let copied = std::iter::from_fn(|| queue.spent()).count();
+        assert_eq!(copied, 2, "the first is the piece that the others were copied into");
+        (0..100).for_each(|_| queue.push_line(vec![b'x'; KEEP / 4]));
+        drain(&mut queue, usize::MAX);
+        assert!(queue.capacity() <= SPENT + KEEP);
+        let kept: usize = std::iter::from_fn(|| queue.spent()).map(|spent| spent.capacity()).sum();
+        assert!((SPENT / 2..=SPENT).contains(&kept), "{kept}");
+        assert_eq!(queue.spent_bytes, 0);
     }
 }
