@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -128,12 +128,22 @@ pub(super) struct Events {
     idle: Option<Pin<Box<Sleep>>>,
     /// The store of events is behind.
     store: Option<BoxFuture<'static, ()>>,
+    /// The response has been written.
+    answered: bool,
     ended: bool,
 }
 
 impl Events {
     pub(super) fn new(source: Source, keep_alive: Duration) -> Self {
-        Self { source, start: Vec::new(), keep_alive, idle: None, store: None, ended: false }
+        Self {
+            source,
+            start: Vec::new(),
+            keep_alive,
+            idle: None,
+            store: None,
+            answered: false,
+            ended: false,
+        }
     }
 
     /// Starts with an event that has only an id, so that a client whose
@@ -146,7 +156,21 @@ impl Events {
     pub(super) fn begin_with(&mut self, number: u64, message: &Outgoing) {
         self.keep(number, message);
         self.write_at_start(number, &message.bytes);
-        self.ended = message.is_last();
+        self.answered = message.is_last();
+        self.ended = self.answered;
+    }
+
+    /// The body of the answer: one piece, with a length, where the response is there
+    /// already.
+    pub(super) fn into_answer(mut self) -> Answer {
+        // Whoever sends the body polls what is left with a waker of their own.
+        let mut out = std::mem::take(&mut self.start);
+        self.gather(&mut out, &mut Context::from_waker(Waker::noop()));
+        if self.answered {
+            return Answer::Whole(out.into());
+        }
+        self.start = out;
+        Answer::Events(self)
     }
 
     fn write_at_start(&mut self, number: u64, data: &[u8]) {
@@ -186,22 +210,7 @@ impl Events {
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut out = std::mem::take(&mut self.start);
-        while !self.ended && out.len() < FRAME && self.may_go_on(cx) {
-            match self.source.poll_next(cx) {
-                Poll::Ready(Some((number, message))) => {
-                    self.keep(number, &message);
-                    self.encode(&mut out, number, None, &message.bytes);
-                    self.ended = message.is_last();
-                }
-                Poll::Ready(None) => {
-                    if let Some((number, retry)) = self.source.farewell() {
-                        self.encode(&mut out, number, Some(retry), b"");
-                    }
-                    self.ended = true;
-                }
-                Poll::Pending => break,
-            }
-        }
+        self.gather(&mut out, cx);
         if !out.is_empty() {
             self.idle = None;
             return Poll::Ready(Some(out.into()));
@@ -215,5 +224,26 @@ impl Events {
         // The next one begins when this comment has been taken.
         self.idle = None;
         Poll::Ready(Some(Bytes::from_static(KEEP_ALIVE)))
+    }
+
+    /// Adds what is there, up to the size of a frame.
+    fn gather(&mut self, out: &mut Vec<u8>, cx: &mut Context<'_>) {
+        while !self.ended && out.len() < FRAME && self.may_go_on(cx) {
+            match self.source.poll_next(cx) {
+                Poll::Ready(Some((number, message))) => {
+                    self.keep(number, &message);
+                    self.encode(out, number, None, &message.bytes);
+                    self.answered = message.is_last();
+                    self.ended = self.answered;
+                }
+                Poll::Ready(None) => {
+                    if let Some((number, retry)) = self.source.farewell() {
+                        self.encode(out, number, Some(retry), b"");
+                    }
+                    self.ended = true;
+                }
+                Poll::Pending => break,
+            }
+        }
     }
 }

@@ -178,7 +178,7 @@ impl Endpoint {
         if let Some(message) = &first {
             events.begin_with(0, message);
         }
-        event_stream(Answer::Events(events))
+        event_stream(events.into_answer())
     }
 
     /// A message of a session, or the one that opens it.
@@ -275,7 +275,7 @@ impl Endpoint {
         if let Some((number, message)) = &first {
             events.begin_with(*number, message);
         }
-        Ok(event_stream(Answer::Events(events)))
+        Ok(event_stream(events.into_answer()))
     }
 
     /// Opens a session, unless the engine refuses the handshake.
