@@ -5,7 +5,7 @@ use super::seal::{StateKeys, Unsealable};
 use crate::server::Answering;
 use carrick_proto::flow;
 use carrick_proto::peer::{Call, Outcome};
-use carrick_proto::rpc::Field;
+use carrick_proto::rpc::{Field, Message};
 use carrick_proto::types::{RawJson, RpcError};
 use futures_util::future::FutureExt;
 use ring::digest::{SHA256, digest};
@@ -23,16 +23,17 @@ const LIFETIME: Duration = Duration::from_secs(30 * 60);
 pub(crate) struct Rerun {
     pub(crate) round: Arc<Round>,
     keys: Arc<StateKeys>,
-    binding: Vec<u8>,
+    /// What its state is bound to: made when there is something to seal, since
+    /// it goes over all arguments, and most handlers ask nothing.
+    request: Message,
 }
 
 impl Rerun {
     /// Takes up a request: a first round, or a retry with its state and answers.
     pub(crate) fn begin(call: &Call, keys: &Arc<StateKeys>) -> Result<Self, RpcError> {
-        let binding = state_binding(call);
         let journal = match call.message.field(Field::RequestState) {
             None => Journal::default(),
-            Some(_) => journal(call, keys, &binding)?,
+            Some(_) => journal(call, keys)?,
         };
         let responses = match call.message.field(Field::InputResponses) {
             None => BTreeMap::new(),
@@ -40,7 +41,7 @@ impl Rerun {
                 .map_err(|e| RpcError::invalid_params(format!("params.inputResponses: {e}")))?,
         };
         let round = Arc::new(Round::new(journal, responses));
-        Ok(Self { round, keys: keys.clone(), binding })
+        Ok(Self { round, keys: keys.clone(), request: call.message.clone() })
     }
 
     /// Drives a handler to its end, or to the end of this round.
@@ -55,12 +56,14 @@ impl Rerun {
         }
         let expires = now() + LIFETIME.as_secs();
         match self.round.take_open(expires)? {
-            Ok(Ended { open, journal }) => match self.keys.seal(&self.binding, &journal) {
-                Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
-                Err(Unsealable) => {
-                    Some(Outcome::Error(RpcError::internal("the request's state cannot be sealed")))
+            Ok(Ended { open, journal }) => {
+                match self.keys.seal(&binding(&self.request), &journal) {
+                    Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
+                    Err(Unsealable) => Some(Outcome::Error(RpcError::internal(
+                        "the request's state cannot be sealed",
+                    ))),
                 }
-            },
+            }
             Err(error) => Some(Outcome::Error(error)),
         }
     }
@@ -90,10 +93,10 @@ impl Future for Driven {
     }
 }
 
-fn journal(call: &Call, keys: &StateKeys, binding: &[u8]) -> Result<Journal, RpcError> {
+fn journal(call: &Call, keys: &StateKeys) -> Result<Journal, RpcError> {
     let invalid = || RpcError::invalid_params(Unsealable.to_string());
     let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
-    let opened = keys.open(binding, &sealed).map_err(|_| invalid())?;
+    let opened = keys.open(&state_binding(call), &sealed).map_err(|_| invalid())?;
     let journal: Journal = serde_json::from_slice(&opened).map_err(|_| invalid())?;
     if journal.expires < now() {
         return Err(RpcError::invalid_params("requestState has expired; begin the request anew"));
@@ -108,13 +111,17 @@ fn input_required(open: &[Open], state: &str) -> Vec<u8> {
 /// What the state of a request is bound to: the method, and a digest of what it is about that
 /// does not depend on how the client writes it.
 pub fn state_binding(call: &Call) -> Vec<u8> {
+    binding(&call.message)
+}
+
+fn binding(message: &Message) -> Vec<u8> {
     let canonical = |field| {
         let value: serde_json::Value =
-            call.message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;
+            message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;
         // The members of an object are in the order of their names.
         Some(value.to_string())
     };
-    let mut text = call.message.method_name().into_owned();
+    let mut text = message.method_name().into_owned();
     for field in [Field::Name, Field::Uri, Field::Arguments] {
         text.push('\0');
         text.push_str(&canonical(field).unwrap_or_default());
