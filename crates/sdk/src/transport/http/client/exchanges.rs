@@ -147,8 +147,9 @@ impl<T> Exchanges<T> {
                 continue;
             };
             let Some(Place { running, bell, waker }) = self.places.get_mut(place) else { continue };
-            // First, so that being woken while it is polled counts.
-            bell.rung.store(false, Ordering::Release);
+            // First, so that being woken while it is polled counts. Not just a store, which may
+            // come to be seen only after what is read below: whoever found it rung would be lost.
+            bell.rung.swap(false, Ordering::AcqRel);
             // Another one that was here before may have been meant, or none is here now.
             let Some((number, future)) = running else { continue };
             if let Poll::Ready(end) = future.as_mut().poll(&mut Context::from_waker(waker)) {
