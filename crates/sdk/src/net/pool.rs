@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, Uri, Version};
 use http_body_util::Full;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
@@ -134,6 +134,8 @@ impl Host {
         let mut request = request.map(Full::new);
         let path = request.uri().path_and_query().cloned();
         *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
+        // Of some others hyper could say only that it does not expect them.
+        *request.version_mut() = Version::HTTP_11;
         request.headers_mut().entry(HOST).or_insert_with(|| self.header.clone());
         request
     }

@@ -292,6 +292,19 @@ async fn of_very_many_at_a_time_each_gets_its_own_answer() {
     server.abort();
 }
 
+/// The version of a request is of no concern: it is sent as HTTP/1.1.
+#[tokio::test]
+async fn a_request_of_any_version_is_sent() {
+    for version in [http::Version::HTTP_09, http::Version::HTTP_10, http::Version::HTTP_3] {
+        let (listener, base) = listen().await;
+        let server = serve(listener, vec![HI]);
+        let mut request = get(&base);
+        *request.version_mut() = version;
+        client().send(request).await.unwrap();
+        assert!(server.await.unwrap()[0].starts_with("GET / HTTP/1.1\r\n"));
+    }
+}
+
 /// Hosts do not pile up.
 #[test]
 fn hosts_without_connections_are_forgotten() {
