@@ -1,5 +1,6 @@
 //! The client against servers scripted byte by byte.
 
+mod cut;
 mod reuse;
 
 use std::error::Error as _;
