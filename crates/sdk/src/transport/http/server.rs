@@ -6,8 +6,10 @@ mod body;
 mod conversation;
 mod endpoint;
 mod engine;
+mod headers;
 mod lanes;
 mod listeners;
+mod lull;
 mod mailbox;
 mod old;
 mod patience;
@@ -58,7 +60,8 @@ pub struct HttpServerOptions {
     pub limits: Limits,
     /// Largest body of a request, in bytes. Default: 16 MiB.
     pub max_body_bytes: usize,
-    /// Largest head of a request, in bytes, at least 8 KiB. Default: 64 KiB.
+    /// Largest head of a request, in bytes, at least 8 KiB. Default: 64 KiB. It may have 100
+    /// headers.
     pub max_head_bytes: usize,
     /// How long a client may take to send the head of a request, or its body.
     /// Default: 30 s.

@@ -15,12 +15,11 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::endpoint::Endpoint;
+use super::lull::Lull;
 use super::patience::Patience;
 
 /// The smallest buffer for a request's head that hyper takes.
 const MIN_HEAD: usize = 8 * 1024;
-
-const MAX_HEADERS: usize = 128;
 
 /// The pause after the system ran out of something.
 const EXHAUSTED: Duration = Duration::from_millis(200);
@@ -98,9 +97,9 @@ async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut drain: watch
     let mut http = http1::Builder::new();
     http.timer(patience.timer())
         .header_read_timeout(options.read_timeout)
-        .max_buf_size(options.max_head_bytes.max(MIN_HEAD))
-        .max_headers(MAX_HEADERS);
-    let service = service_fn(|request| endpoint.answer(request));
+        .max_buf_size(options.max_head_bytes.max(MIN_HEAD));
+    let lull = Lull::default();
+    let service = service_fn(|request| endpoint.answer(request, &lull));
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut draining = pin!(draining(&mut drain));
     let mut drained = false;

@@ -4,19 +4,20 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::{ACCEPT, HOST, HeaderName, ORIGIN};
+use http::header::{HOST, HeaderName, ORIGIN};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method as Verb, Request, Response, StatusCode};
+use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use carrick_proto::http::{Accept, AccessRules, Field};
+use carrick_proto::http::{AccessRules, Field};
 
 use crate::server::Service;
 
-use super::super::header;
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::headers::Headers;
 use super::listeners::Listeners;
+use super::lull::Lull;
 use super::old::Streams;
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{InUse, Sessions};
@@ -56,21 +57,27 @@ impl Endpoint {
     pub(super) async fn answer(
         &self,
         request: Request<Incoming>,
+        lull: &Lull,
     ) -> Result<Response<Answer>, Infallible> {
-        Ok(self.route(request).await.unwrap_or_else(|refusal| {
+        Ok(self.route(request, lull).await.unwrap_or_else(|refusal| {
             tracing::debug!(?refusal, "a request is refused");
             refusal.into()
         }))
     }
 
     /// Host and origin come first, on every path and for every method.
-    async fn route(&self, request: Request<Incoming>) -> Result<Response<Answer>, Refusal> {
+    async fn route(
+        &self,
+        request: Request<Incoming>,
+        lull: &Lull,
+    ) -> Result<Response<Answer>, Refusal> {
         let (head, body) = request.into_parts();
-        self.check_access(&head)?;
+        let headers = Headers::of(&head.headers);
+        self.check_access(&head, &headers)?;
         if self.options.sse_path.as_deref() == Some(head.uri.path()) {
             return match head.method {
-                Verb::GET => self.open_old(&head),
-                Verb::POST => self.post_old(&head, body).await,
+                Verb::GET => self.open_old(&head, &headers),
+                Verb::POST => self.post_old(&head, &headers, body).await,
                 _ => Ok(empty(StatusCode::METHOD_NOT_ALLOWED)),
             };
         }
@@ -78,21 +85,20 @@ impl Endpoint {
             return Ok(empty(StatusCode::NOT_FOUND));
         }
         match head.method {
-            Verb::POST => self.post(&head, body).await,
-            Verb::GET if self.options.sessions => self.listen(&head).await,
-            Verb::DELETE if self.options.sessions => self.end_session(&head),
+            Verb::POST => self.post(&headers, body, lull).await,
+            Verb::GET if self.options.sessions => self.listen(&headers).await,
+            Verb::DELETE if self.options.sessions => self.end_session(&headers),
             _ => Ok(method_not_allowed(self.options.sessions)),
         }
     }
 
-    fn check_access(&self, head: &Parts) -> Result<(), Refusal> {
+    fn check_access(&self, head: &Parts, headers: &Headers<'_>) -> Result<(), Refusal> {
         // A target in absolute form overrides the header (RFC 9112, 3.2.2).
         let host = match head.uri.authority() {
             Some(authority) => Field::One(authority.as_str().as_bytes()),
-            None => field(&head.headers, &HOST),
+            None => headers.host,
         };
-        let origin = field(&head.headers, &ORIGIN);
-        self.access.check(host, origin).map_err(|denied| {
+        self.access.check(host, headers.origin).map_err(|denied| {
             if !self.reported.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
                     host = ?head.headers.get(HOST),
@@ -106,13 +112,13 @@ impl Endpoint {
 
     /// Opens the stream of messages that answer no request, or resumes any
     /// stream of the session.
-    async fn listen(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
-        let session = self.session(&head.headers)?;
-        if !accept(&head.headers).event_stream {
+    async fn listen(&self, headers: &Headers<'_>) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(headers)?;
+        if !headers.accept().event_stream {
             let text = "a stream needs Accept: text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
-        let (reader, resumes) = match field(&head.headers, &header::LAST_EVENT_ID) {
+        let (reader, resumes) = match headers.last_event_id {
             Field::Absent => (session.lanes.connection(), false),
             Field::One(id) => {
                 let id = std::str::from_utf8(id).ok().and_then(EventId::parse);
@@ -132,15 +138,15 @@ impl Endpoint {
         Ok(event_stream(Answer::Events(events)))
     }
 
-    fn end_session(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
-        let session = self.session(&head.headers)?;
+    fn end_session(&self, headers: &Headers<'_>) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(headers)?;
         self.sessions.end(&session);
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
     /// The session that a request names.
-    pub(super) fn session(&self, headers: &HeaderMap) -> Result<InUse, Refusal> {
-        let id = match field(headers, &header::SESSION_ID) {
+    pub(super) fn session(&self, headers: &Headers<'_>) -> Result<InUse, Refusal> {
+        let id = match headers.session_id {
             Field::One(id) => id,
             Field::Absent => {
                 return Err(Refusal::bad("Mcp-Session-Id is missing: send initialize first"));
@@ -162,18 +168,6 @@ fn not_resumed(error: ReplayError) -> Refusal {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, text)
         }
     }
-}
-
-/// Reads a header that may stand only once.
-pub(super) fn field<N>(headers: &HeaderMap, name: N) -> Field<'_>
-where
-    N: http::header::AsHeaderName,
-{
-    Field::from_values(headers.get_all(name).iter().map(HeaderValue::as_bytes))
-}
-
-pub(super) fn accept(headers: &HeaderMap) -> Accept {
-    Accept::from_values(headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
 }
 
 /// An answer that stays open.

@@ -21,6 +21,7 @@ use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 use super::body::Answer;
 use super::conversation::{Conversation, Said};
 use super::endpoint::{Endpoint, event_stream};
+use super::headers::Headers;
 use super::post::check_content;
 use super::refusal::{Refusal, empty};
 use super::session::mint;
@@ -75,9 +76,12 @@ impl Drop for Stream {
 
 impl Endpoint {
     /// Opens a stream, and with it a session.
-    pub(super) fn open_old(&self, head: &Parts) -> Result<Response<Answer>, Refusal> {
-        let accept = super::endpoint::accept(&head.headers);
-        if !accept.event_stream {
+    pub(super) fn open_old(
+        &self,
+        head: &Parts,
+        headers: &Headers<'_>,
+    ) -> Result<Response<Answer>, Refusal> {
+        if !headers.accept().event_stream {
             let text = "a stream needs Accept: text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
@@ -113,9 +117,10 @@ impl Endpoint {
     pub(super) async fn post_old(
         &self,
         head: &Parts,
+        headers: &Headers<'_>,
         body: Incoming,
     ) -> Result<Response<Answer>, Refusal> {
-        check_content(&head.headers)?;
+        check_content(headers)?;
         let query = head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix(SESSION));
         let id = id.ok_or_else(|| Refusal::bad("the address names no session"))?;

@@ -1,13 +1,10 @@
 //! Messages from clients.
 
-use std::future::Future;
 use std::pin::pin;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
-use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
@@ -24,7 +21,9 @@ use carrick_proto::types::RpcError;
 use super::super::header;
 use super::body::{Answer, Events, Source};
 use super::conversation::{Conversation, Said};
-use super::endpoint::{Endpoint, accept, event_stream, field};
+use super::endpoint::{Endpoint, event_stream};
+use super::headers::Headers;
+use super::lull::Lull;
 use super::mailbox::Outgoing;
 use super::refusal::{Refusal, empty, json};
 use super::session::{First, InUse, NoSession, Session};
@@ -35,11 +34,12 @@ const ONLY: Lane = Lane::Exchange(0);
 impl Endpoint {
     pub(super) async fn post(
         &self,
-        head: &Parts,
+        headers: &Headers<'_>,
         body: Incoming,
+        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
-        check_content(&head.headers)?;
-        let accept = accept(&head.headers);
+        check_content(headers)?;
+        let accept = headers.accept();
         if !accept.json || !accept.event_stream {
             let text = "Accept must allow application/json and text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
@@ -47,13 +47,13 @@ impl Endpoint {
         let bytes = self.read(body).await?;
         let message = match rpc::scan(bytes, self.options.limits)? {
             Scanned::One(message) => message,
-            Scanned::Batch(messages) => return self.batch(&head.headers, messages).await,
+            Scanned::Batch(messages) => return self.batch(headers, messages, lull).await,
         };
         let id = message.id().cloned();
-        let answered = if self.is_stateless(&head.headers, &message) {
-            self.stateless(&head.headers, message).await
+        let answered = if self.is_stateless(headers, &message) {
+            self.stateless(headers, message, lull).await
         } else {
-            self.in_session(&head.headers, message).await
+            self.in_session(headers, message, lull).await
         };
         answered.map_err(|refusal| refusal.of(id.as_ref()))
     }
@@ -85,22 +85,23 @@ impl Endpoint {
     }
 
     /// Whether a message brings its own metadata, or should.
-    fn is_stateless(&self, headers: &HeaderMap, message: &Message) -> bool {
+    fn is_stateless(&self, headers: &Headers<'_>, message: &Message) -> bool {
         let modern =
             |date: &str| Revision::from_date(date).is_some_and(|revision| !revision.is_legacy());
-        let header = field(headers, &header::PROTOCOL_VERSION);
         let claimed = message.field(Field::MetaProtocolVersion).map(|_| "");
+        let header = headers.protocol_version;
         !self.options.sessions || carrick_proto::http::is_stateless(header, claimed, modern)
     }
 
     /// A message that is its own conversation.
     async fn stateless(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers<'_>,
         message: Message,
+        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         let version = message.text(Field::MetaProtocolVersion);
-        let mirrored = mirrored(headers);
+        let mirrored = headers.mirrored();
         match message.kind() {
             Kind::Request => {}
             Kind::Notification => {
@@ -134,11 +135,11 @@ impl Endpoint {
             let text = "_meta needs io.modelcontextprotocol/protocolVersion, a string";
             return Err(Refusal::bad(text).with_code(RpcError::INVALID_PARAMS));
         }
-        Ok(self.converse(message).await)
+        Ok(self.converse(message, lull).await)
     }
 
     /// Compares mirrored arguments with those of the call.
-    fn check_params(&self, headers: &HeaderMap, message: &Message) -> Result<(), Refusal> {
+    fn check_params(&self, headers: &Headers<'_>, message: &Message) -> Result<(), Refusal> {
         if message.method() != Method::ToolsCall {
             return Ok(());
         }
@@ -148,14 +149,14 @@ impl Endpoint {
         // Arguments that are no object are for the tool to refuse.
         let Ok(arguments) = serde_json::from_slice(arguments) else { return Ok(()) };
         for param in &*params {
-            param.check(field(headers, param.header.as_str()), &arguments)?;
+            param.check(headers.field(param.header.as_str()), &arguments)?;
         }
         Ok(())
     }
 
     /// Answers a request that is its own conversation. When the client goes, it
     /// is dropped, and the handler with it.
-    async fn converse(&self, message: Message) -> Response<Answer> {
+    async fn converse(&self, message: Message, lull: &Lull) -> Response<Answer> {
         let complete = message
             .field(Field::MetaClientCapabilities)
             .is_some_and(|capabilities| capabilities.first() == Some(&b'{'));
@@ -166,7 +167,7 @@ impl Endpoint {
             self.listeners.add(conversation.signals());
         }
         conversation.take(ONLY, Scanned::One(message));
-        let first = self.soon(conversation.next()).await;
+        let first = lull.within(self.options.quiet, conversation.next()).await;
         let first = match first {
             Some(Said::Message(_, message)) if message.is_last() => {
                 return whole(message, |code| error_status(code, true, complete));
@@ -184,11 +185,12 @@ impl Endpoint {
     /// A message of a session, or the one that opens it.
     async fn in_session(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers<'_>,
         message: Message,
+        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
-        let version = field(headers, &header::PROTOCOL_VERSION);
-        if field(headers, &header::SESSION_ID) == Header::Absent
+        let version = headers.protocol_version;
+        if headers.session_id == Header::Absent
             && message.method() == Method::Initialize
             && message.kind() == Kind::Request
         {
@@ -200,20 +202,21 @@ impl Endpoint {
             let ready = message.method() == Method::Initialized;
             return self.unanswered(&session, Scanned::One(message), ready).await;
         }
-        self.answered(&session, Scanned::One(message)).await
+        self.answered(&session, Scanned::One(message), lull).await
     }
 
     /// Several messages at once, in a session that has such frames.
     async fn batch(
         &self,
-        headers: &HeaderMap,
+        headers: &Headers<'_>,
         messages: Vec<Result<Message, ScanError>>,
+        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         let refused = || Refusal::bad("send one message at a time");
-        if field(headers, &header::SESSION_ID) == Header::Absent {
+        if headers.session_id == Header::Absent {
             return Err(refused());
         }
-        check_legacy_version(field(headers, &header::PROTOCOL_VERSION))?;
+        check_legacy_version(headers.protocol_version)?;
         let session = self.session(headers)?;
         if !session.batching() {
             return Err(refused());
@@ -229,7 +232,7 @@ impl Endpoint {
         if ready {
             session.client_is_ready();
         }
-        self.answered(&session, Scanned::Batch(messages)).await
+        self.answered(&session, Scanned::Batch(messages), lull).await
     }
 
     /// A frame that asks for nothing.
@@ -247,7 +250,12 @@ impl Endpoint {
     }
 
     /// A frame that asks for something.
-    async fn answered(&self, session: &InUse, frame: Scanned) -> Result<Response<Answer>, Refusal> {
+    async fn answered(
+        &self,
+        session: &InUse,
+        frame: Scanned,
+        lull: &Lull,
+    ) -> Result<Response<Answer>, Refusal> {
         // What can be resumed is a stream, however quick the answer is: one that
         // is lost on its way could not be asked for again otherwise.
         let resumable = self.sessions.resumable();
@@ -259,7 +267,7 @@ impl Endpoint {
         };
         let first = match resumable {
             true => None,
-            false => self.soon(reader.next()).await,
+            false => lull.within(self.options.quiet, reader.next()).await,
         };
         let first = match first {
             Some(Some((_, message))) if message.is_last() => {
@@ -318,39 +326,20 @@ impl Endpoint {
         }
         Ok(response)
     }
-
-    /// What comes before the client has waited long; no timer for what is
-    /// there already.
-    async fn soon<T>(&self, wait: impl Future<Output = T>) -> Option<T> {
-        let mut wait = pin!(wait);
-        match wait.as_mut().now_or_never() {
-            Some(now) => Some(now),
-            None => timeout(self.options.quiet, wait).await.ok(),
-        }
-    }
 }
 
 /// Refuses a body that is not JSON, or is compressed: it would be taken for
 /// broken JSON.
-pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refusal> {
-    if MediaType::of(field(headers, CONTENT_TYPE)) != MediaType::Json {
+pub(super) fn check_content(headers: &Headers<'_>) -> Result<(), Refusal> {
+    if MediaType::of(headers.content_type) != MediaType::Json {
         let text = "the body must be application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
     }
-    let plain = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
-    if headers.get_all(CONTENT_ENCODING).iter().all(plain) {
+    if !headers.encoded {
         return Ok(());
     }
     let text = "a body may have no Content-Encoding here";
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
-}
-
-fn mirrored(headers: &HeaderMap) -> MirroredHeaders<'_> {
-    MirroredHeaders {
-        version: field(headers, &header::PROTOCOL_VERSION),
-        method: field(headers, &header::METHOD),
-        name: field(headers, &header::NAME),
-    }
 }
 
 /// The member that `Mcp-Name` mirrors, if the method has one; `Some(None)` when
