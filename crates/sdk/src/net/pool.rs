@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderValue, Request, Uri};
+use http::{HeaderValue, Request, Uri, Version};
 use http_body_util::Full;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
@@ -87,6 +87,13 @@ impl Pool {
     }
 }
 
+#[cfg(test)]
+impl Pool {
+    pub(super) fn len(&self) -> usize {
+        self.hosts.lock().unwrap().len()
+    }
+}
+
 impl Host {
     /// A user name or password in the URI is refused rather than dropped in silence or repeated
     /// in logs: credentials belong in headers.
@@ -127,13 +134,17 @@ impl Host {
         let mut request = request.map(Full::new);
         let path = request.uri().path_and_query().cloned();
         *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
+        // Of some others hyper could say only that it does not expect them.
+        *request.version_mut() = Version::HTTP_11;
         request.headers_mut().entry(HOST).or_insert_with(|| self.header.clone());
         request
     }
 
-    /// Takes out the connection that was used last.
+    /// Takes out the connection that was used last, if its time is not over.
     pub(super) fn take(&self) -> Option<Box<Connection>> {
-        self.unused().connections.pop_back().map(|(_, connection)| connection)
+        let (since, connection) = self.unused().connections.pop_back()?;
+        // The others are older still: they are closed when they are looked at.
+        (since.elapsed() < self.keep.idle).then_some(connection)
     }
 
     /// Gives a connection back; one that cannot be used again is closed.
@@ -143,13 +154,18 @@ impl Host {
         if !connection.is_free() || self.keep.idle.is_zero() {
             return;
         }
-        let mut unused = self.unused();
-        if unused.connections.len() >= self.keep.at_most {
-            return;
-        }
-        unused.connections.push_back((Instant::now(), connection));
-        if !std::mem::replace(&mut unused.watched, true) {
-            runtime.spawn(watch(Arc::downgrade(self), self.keep.idle.min(LOOK)));
+        let watched = {
+            let mut unused = self.unused();
+            if unused.connections.len() >= self.keep.at_most {
+                return;
+            }
+            unused.connections.push_back((Instant::now(), connection));
+            std::mem::replace(&mut unused.watched, true)
+        };
+        // Not while they are locked: a runtime that ends drops at once what it is to run.
+        if !watched {
+            let watch = Watch(Arc::downgrade(self));
+            runtime.spawn(watch.run(self.keep.idle.min(LOOK)));
         }
     }
 
@@ -164,32 +180,37 @@ impl Unused {
     }
 }
 
-/// Closes connections that were not used for long, and those that the server has closed, until
-/// there are none.
-async fn watch(host: Weak<Host>, every: Duration) {
-    /// Lets another one watch, even if the runtime ends this one.
-    struct Watch(Weak<Host>);
+/// Looks after the unused connections of a host. When it ends, by itself or with its runtime,
+/// another one may.
+struct Watch(Weak<Host>);
 
-    impl Drop for Watch {
-        fn drop(&mut self) {
-            if let Some(host) = self.0.upgrade() {
-                host.unused().watched = false;
+impl Watch {
+    /// Closes connections that were not used for long, and those that the server has closed,
+    /// until there are none.
+    async fn run(mut self, every: Duration) {
+        loop {
+            sleep(every).await;
+            let Some(host) = self.0.upgrade() else { return };
+            let now = Instant::now();
+            let mut unused = host.unused();
+            let kept = |(since, connection): &mut (Instant, Box<Connection>)| {
+                now.duration_since(*since) < host.keep.idle && connection.lives()
+            };
+            unused.connections.retain_mut(kept);
+            if unused.is_empty() {
+                // Said before another connection can come that relies on this one.
+                unused.watched = false;
+                self.0 = Weak::new();
+                return;
             }
         }
     }
+}
 
-    let watch = Watch(host);
-    loop {
-        sleep(every).await;
-        let Some(host) = watch.0.upgrade() else { return };
-        let now = Instant::now();
-        let mut unused = host.unused();
-        let kept = |(since, connection): &mut (Instant, Box<Connection>)| {
-            now.duration_since(*since) < host.keep.idle && connection.lives()
-        };
-        unused.connections.retain_mut(kept);
-        if unused.is_empty() {
-            return;
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(host) = self.0.upgrade() {
+            host.unused().watched = false;
         }
     }
 }

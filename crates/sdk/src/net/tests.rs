@@ -1,5 +1,8 @@
 //! The client against servers scripted byte by byte.
 
+mod cut;
+mod reuse;
+
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 
 mod asking;
 mod client;
+mod crowd;
 mod legacy;
 mod listen;
 mod modern;

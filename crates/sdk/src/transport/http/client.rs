@@ -110,6 +110,8 @@ pub struct HttpTransport {
     requests: Exchanges<Option<Event>>,
     /// What exchanges have ended with.
     ended: VecDeque<Event>,
+    /// How many of the events come before that.
+    before: usize,
     /// Messages without a response, and the stream of the server's own ones.
     others: JoinSet<()>,
     listener: Option<AbortHandle>,
@@ -181,10 +183,20 @@ impl HttpTransport {
             events,
             requests: Exchanges::new(),
             ended: VecDeque::new(),
+            before: 0,
             others: JoinSet::new(),
             listener: None,
             closing: None,
         })
+    }
+
+    /// Keeps what an exchange has ended with. What it has told before comes before, though not
+    /// all that others tell meanwhile, who may never stop.
+    fn end(&mut self, last: Option<Event>) {
+        if let Some(last) = last {
+            self.ended.push_back(last);
+            self.before = self.events.len();
+        }
     }
 
     /// Ends the session, if there is one, once what is on its way has arrived.
@@ -213,14 +225,14 @@ impl Transport for HttpTransport {
         while let Poll::Ready(Some(_)) = self.others.poll_join_next(cx) {}
         loop {
             if !self.ended.is_empty() {
-                // What an exchange has told before its end comes before its end.
-                let told = self.events.try_recv().ok();
+                let told = if self.before == 0 { None } else { self.events.try_recv().ok() };
+                self.before = self.before.saturating_sub(1);
                 if let Some(event) = told.or_else(|| self.ended.pop_front()) {
                     return Poll::Ready(event);
                 }
             }
             match self.requests.poll_next(cx) {
-                Poll::Ready(last) => self.ended.extend(last),
+                Poll::Ready(last) => self.end(last),
                 // The link holds a sender, so the channel never ends.
                 Poll::Pending => match ready!(self.events.poll_recv(cx)) {
                     Some(event) => return Poll::Ready(event),
@@ -283,7 +295,7 @@ impl Transport for HttpTransport {
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Begins what was sent since the last look at what has arrived. Failures are events.
         while let Poll::Ready(last) = self.requests.poll_next(cx) {
-            self.ended.extend(last);
+            self.end(last);
         }
         if !self.ended.is_empty() {
             cx.waker().wake_by_ref();

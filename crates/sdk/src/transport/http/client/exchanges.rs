@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
+use tokio::task::coop;
 
 /// Futures by a number that each has.
 pub(super) struct Exchanges<T> {
@@ -131,6 +132,11 @@ impl<T> Exchanges<T> {
         // Whoever is woken after this wakes the task as well.
         let mut taken = false;
         loop {
+            if !coop::has_budget_remaining() {
+                // None of the others could read: they are the first next time.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             let Some(place) = self.turn.pop() else {
                 if mem::replace(&mut taken, true) {
                     return Poll::Pending;
@@ -141,8 +147,9 @@ impl<T> Exchanges<T> {
                 continue;
             };
             let Some(Place { running, bell, waker }) = self.places.get_mut(place) else { continue };
-            // First, so that being woken while it is polled counts.
-            bell.rung.store(false, Ordering::Release);
+            // First, so that being woken while it is polled counts. Not just a store, which may
+            // come to be seen only after what is read below: whoever found it rung would be lost.
+            bell.rung.swap(false, Ordering::AcqRel);
             // Another one that was here before may have been meant, or none is here now.
             let Some((number, future)) = running else { continue };
             if let Poll::Ready(end) = future.as_mut().poll(&mut Context::from_waker(waker)) {
@@ -159,6 +166,7 @@ mod tests {
     use super::*;
     use futures_util::FutureExt as _;
     use std::future::{pending, poll_fn};
+    use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
     use tokio::sync::oneshot;
 
@@ -239,6 +247,25 @@ mod tests {
         exchanges.add(0, restless.boxed());
         assert!(exchanges.poll_next(&mut cx).is_pending());
         assert_eq!(task.woken(), 1);
+    }
+
+    /// All that are driven by one task share what tokio lets a task read at a time.
+    #[tokio::test]
+    async fn those_for_which_nothing_is_left_to_read_keep_their_turn() {
+        let mut exchanges = Exchanges::new();
+        let greedy = async {
+            loop {
+                coop::consume_budget().await;
+            }
+        };
+        exchanges.add(0, greedy.boxed());
+        let mut polls = 0;
+        let other = poll_fn(move |cx| {
+            polls += 1;
+            pin!(coop::consume_budget()).poll(cx).map(|()| polls)
+        });
+        exchanges.add(1, other.boxed());
+        assert_eq!(poll_fn(|cx| exchanges.poll_next(cx)).await, 1);
     }
 
     /// A place is used again; a waker of its last future does no harm to the next.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
+use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, sleep, timeout};
 
 use carrick_proto::http::MediaType;
@@ -155,7 +156,7 @@ async fn pass(
             Sorted::Response(event) => {
                 link.tell(event).await;
                 // Reads the end of the body, so that the connection is kept.
-                drop(timeout(TAIL, async { while let Ok(Some(_)) = body.chunk().await {} }).await);
+                drop(timeout(TAIL, rest(body)).await);
                 return Ended::Response;
             }
         }
@@ -184,6 +185,13 @@ pub(super) async fn drain(
     }
 }
 
+/// Passes over what comes after a response.
+async fn rest(body: &mut Body) {
+    while let Ok(Some(_)) = body.chunk().await {
+        yield_now().await;
+    }
+}
+
 /// The data of the next event that is a message.
 async fn next_message(
     decoder: &mut Decoder,
@@ -191,6 +199,7 @@ async fn next_message(
     place: &mut Place,
     attempts: &mut Attempts,
 ) -> Result<Bytes, Ended> {
+    let mut read = false;
     loop {
         for event in decoder.by_ref() {
             let event = event.map_err(|error| Ended::Failed(error.to_string()))?;
@@ -207,6 +216,11 @@ async fn next_message(
                 tracing::debug!(event = %event.event, "an event of another kind is passed over");
             }
         }
+        // Others have their turn, however much comes that is no message.
+        if read {
+            yield_now().await;
+        }
+        read = true;
         match body.chunk().await {
             Ok(Some(chunk)) => decoder.push(&chunk),
             Ok(None) => return Err(Ended::Closed),
