@@ -24,6 +24,7 @@ mod body;
 mod connect;
 mod connection;
 mod error;
+mod gather;
 mod pool;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ use body::within;
 use connect::Connector;
 use connection::{Connection, Prepared};
 pub use error::{NetError, NetErrorKind};
+pub(crate) use gather::Gather;
 use pool::{Host, Pool};
 
 /// How an [`HttpClient`] behaves: take [`Options::default`] and set what should differ.

@@ -7,11 +7,12 @@ use core::time::Duration;
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hyper::body::{Body as _, Frame, Incoming};
 
 use super::connection::Connection;
 use super::error::{NetError, NetErrorKind};
+use super::gather::Gather;
 use super::pool::Host;
 
 /// The body of a response: a stream of chunks, cut where the network cut them.
@@ -95,21 +96,14 @@ impl Body {
         if usize::try_from(announced).map_or(true, |announced| announced > limit) {
             return Err(self.too_large(limit));
         }
-        let Some(first) = self.chunk().await? else { return Ok(Bytes::new()) };
-        if first.len() > limit {
-            return Err(self.too_large(limit));
-        }
-        let Some(second) = self.chunk().await? else { return Ok(first) };
-        let mut whole = BytesMut::from(first);
-        let mut next = Some(second);
-        while let Some(chunk) = next {
-            if chunk.len() > limit - whole.len() {
+        let mut gather = Gather::new(announced);
+        while let Some(chunk) = self.chunk().await? {
+            if chunk.len() > limit - gather.len() {
                 return Err(self.too_large(limit));
             }
-            whole.extend_from_slice(&chunk);
-            next = self.chunk().await?;
+            gather.push(chunk);
         }
-        Ok(whole.freeze())
+        Ok(gather.finish())
     }
 
     fn too_large(&self, limit: usize) -> NetError {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use tokio::time::timeout;
 
@@ -17,6 +17,8 @@ use carrick_proto::peer::Lane;
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{self, Field, Kind, Message, ScanError, Scanned};
 use carrick_proto::types::RpcError;
+
+use crate::net::Gather;
 
 use super::super::header;
 use super::body::{Answer, Events, Source};
@@ -68,15 +70,15 @@ impl Endpoint {
         if body.size_hint().lower() > limit as u64 {
             return Err(too_large());
         }
-        let mut read = pin!(Limited::new(body, limit).collect());
+        let mut read = pin!(gather(body, limit));
         // A body that is there already needs no timer.
         let read = match read.as_mut().now_or_never() {
             Some(now) => Ok(now),
             None => timeout(self.options.read_timeout, read).await,
         };
         match read {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Ok(Some(body))) => Ok(body),
+            Ok(Ok(None)) => Err(too_large()),
             Ok(Err(error)) => Err(Refusal::bad(format!("the body could not be read: {error}"))),
             Err(_) => {
                 Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
@@ -326,6 +328,20 @@ impl Endpoint {
         }
         Ok(response)
     }
+}
+
+/// All of a body, unless it is larger than the limit.
+async fn gather(mut body: Incoming, limit: usize) -> hyper::Result<Option<Bytes>> {
+    let mut gather = Gather::new(body.size_hint().lower());
+    while let Some(frame) = body.frame().await.transpose()? {
+        // Trailers carry nothing that is used here.
+        let Ok(chunk) = frame.into_data() else { continue };
+        if chunk.len() > limit - gather.len() {
+            return Ok(None);
+        }
+        gather.push(chunk);
+    }
+    Ok(Some(gather.finish()))
 }
 
 /// Refuses a body that is not JSON, or is compressed: it would be taken for
