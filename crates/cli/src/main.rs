@@ -14,13 +14,7 @@ mod values;
 
 use clap::Parser;
 use exit::Failure;
-use mimalloc::MiMalloc;
 use std::process::ExitCode;
-
-/// A gateway allocates some forty times for each call that passes through over HTTP, which was
-/// a ninth of its work with the allocator of the C library.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     // Must come first: this very program is also the guard of child servers.
