@@ -40,11 +40,6 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether nothing was said to the generators.
-    pub(super) fn is_empty(&self) -> bool {
-        self.generator.is_empty()
-    }
-
     /// The value of a generator's option.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         let mut pairs = self.generator.chunks_exact(2);

@@ -18,9 +18,8 @@ pub(super) fn http(options: &Options) -> Result<()> {
 
 /// Idle sessions: what each costs in memory.
 pub(super) fn sessions(options: &Options) -> Result<()> {
-    let few = [("rounds", "1"), ("sizes", ""), ("sessions", "1000,10000")];
-    let defaults = if options.is_empty() { &few[..] } else { &[] };
-    Generator::Http.run(options, defaults, &http_servers(options.others.http())).map(drop)
+    let defaults = [("rounds", "1"), ("sizes", ""), ("sessions", "1000,10000")];
+    Generator::Http.run(options, &defaults, &http_servers(options.others.http())).map(drop)
 }
 
 /// From the start of a program to its first list of tools, many times.
