@@ -24,6 +24,8 @@
 extern crate self as carrick;
 
 pub mod client;
+#[cfg(test)]
+mod counted;
 mod drive;
 pub mod net;
 pub mod server;

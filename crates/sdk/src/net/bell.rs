@@ -72,45 +72,34 @@ impl Bell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicUsize;
-
-    #[derive(Default)]
-    struct Task(AtomicUsize);
-
-    impl Wake for Task {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
+    use crate::counted::Counted;
 
     #[test]
     fn it_wakes_only_one_who_waits() {
-        let task = Arc::new(Task::default());
-        let waker = Waker::from(Arc::clone(&task));
+        let (task, waker) = Counted::new();
         let mut cx = Context::from_waker(&waker);
-        let woken = || task.0.swap(0, Ordering::Relaxed);
         let bell = Bell::new();
         let inside = bell.waker.clone();
         // Nobody has looked yet.
         inside.wake_by_ref();
-        assert_eq!(woken(), 0);
+        assert_eq!(task.woken(), 0);
         // What was found needs no waking, whatever rang.
         let found = bell.look(&mut cx, |cx| {
             cx.waker().wake_by_ref();
             Poll::Ready(())
         });
         inside.wake_by_ref();
-        assert_eq!((found, woken()), (Poll::Ready(()), 0));
+        assert_eq!((found, task.woken()), (Poll::Ready(()), 0));
         // What is not there may have come while one looked.
         let found: Poll<()> = bell.look(&mut cx, |cx| {
             cx.waker().wake_by_ref();
             Poll::Pending
         });
-        assert_eq!((found, woken()), (Poll::Pending, 1));
+        assert_eq!((found, task.woken()), (Poll::Pending, 1));
         // Or it comes later.
         let found: Poll<()> = bell.look(&mut cx, |_| Poll::Pending);
-        assert_eq!((found, woken()), (Poll::Pending, 0));
+        assert_eq!((found, task.woken()), (Poll::Pending, 0));
         inside.wake_by_ref();
-        assert_eq!(woken(), 1);
+        assert_eq!(task.woken(), 1);
     }
 }

@@ -114,12 +114,11 @@ impl Host {
             Some(port) if port != usual => authority.as_str(),
             _ => authority.host(),
         };
-        let unusable = |_| NetError::invalid_url(authority.as_str(), "its host is not valid");
-        let header = HeaderValue::from_str(named).map_err(unusable)?;
+        let unusable = || NetError::invalid_url(authority.as_str(), "its host is not valid");
+        let header = HeaderValue::from_str(named).map_err(|_| unusable())?;
         let mut parts = uri.clone().into_parts();
         parts.path_and_query = Some(PathAndQuery::from_static("/"));
-        let unusable = |_| NetError::invalid_url(authority.as_str(), "its host is not valid");
-        let uri = Uri::from_parts(parts).map_err(unusable)?;
+        let uri = Uri::from_parts(parts).map_err(|_| unusable())?;
         let authority = authority.clone();
         Ok(Self { uri, secure, authority, header, keep, unused: Mutex::default() })
     }

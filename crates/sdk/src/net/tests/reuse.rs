@@ -41,6 +41,17 @@ async fn text(client: &HttpClient, url: String) -> Bytes {
     client.send(get(&url)).await.unwrap().into_body().collect(100).await.unwrap()
 }
 
+/// After this answer the next request goes to a new connection.
+async fn is_the_last(first: &'static str) {
+    let (listener, base) = listen().await;
+    let server = serve_each(listener, vec![vec![first], vec![HI]]);
+    let client = client();
+    text(&client, format!("{base}/1")).await;
+    assert_eq!(text(&client, format!("{base}/2")).await, "hi", "{first}");
+    drop(client);
+    assert_eq!(server.await.unwrap(), [["/1"], ["/2"]]);
+}
+
 /// What comes behind an answer is not the answer to the next request.
 #[tokio::test]
 async fn a_second_answer_in_one_write_answers_nothing() {
@@ -50,13 +61,7 @@ async fn a_second_answer_in_one_write_answers_nothing() {
         "HTTP/1.1 204 No\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\njunk",
         "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n\r\njunk",
     ] {
-        let (listener, base) = listen().await;
-        let server = serve_each(listener, vec![vec![first], vec![HI]]);
-        let client = client();
-        text(&client, format!("{base}/1")).await;
-        assert_eq!(text(&client, format!("{base}/2")).await, "hi", "{first}");
-        drop(client);
-        assert_eq!(server.await.unwrap(), [["/1"], ["/2"]]);
+        is_the_last(first).await;
     }
 }
 
@@ -68,13 +73,7 @@ async fn an_answer_that_closes_is_the_last() {
         "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi",
         "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
     ] {
-        let (listener, base) = listen().await;
-        let server = serve_each(listener, vec![vec![first], vec![HI]]);
-        let client = client();
-        text(&client, format!("{base}/1")).await;
-        assert_eq!(text(&client, format!("{base}/2")).await, "hi", "{first}");
-        drop(client);
-        assert_eq!(server.await.unwrap(), [["/1"], ["/2"]]);
+        is_the_last(first).await;
     }
     // Without a length, the end of the connection is that of the body.
     let (listener, base) = listen().await;

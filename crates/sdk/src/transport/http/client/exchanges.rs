@@ -164,32 +164,16 @@ impl<T> Exchanges<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counted::Counted;
     use futures_util::FutureExt as _;
     use std::future::{pending, poll_fn};
     use std::pin::pin;
     use std::sync::atomic::AtomicUsize;
     use tokio::sync::oneshot;
 
-    /// Counts how often a task is woken.
-    #[derive(Default)]
-    struct Task(AtomicUsize);
-
-    impl Wake for Task {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    impl Task {
-        fn woken(&self) -> usize {
-            self.0.swap(0, Ordering::Relaxed)
-        }
-    }
-
     #[test]
     fn only_what_was_woken_is_polled_and_the_task_only_then() {
-        let task = Arc::new(Task::default());
-        let waker = Waker::from(Arc::clone(&task));
+        let (task, waker) = Counted::new();
         let mut cx = Context::from_waker(&waker);
         let mut exchanges = Exchanges::new();
         let polls = Arc::new(AtomicUsize::new(0));
@@ -236,8 +220,7 @@ mod tests {
     /// A future that wakes itself gives the others, and other tasks, their turn.
     #[test]
     fn one_that_wakes_itself_does_not_hold_the_task() {
-        let task = Arc::new(Task::default());
-        let waker = Waker::from(Arc::clone(&task));
+        let (task, waker) = Counted::new();
         let mut cx = Context::from_waker(&waker);
         let mut exchanges: Exchanges<()> = Exchanges::new();
         let restless = poll_fn(|cx| {
