@@ -24,7 +24,7 @@ pub use media::{Accept, MediaType};
 pub use mirror::{MirroredBody, MirroredHeaders, MirroredName};
 pub use param::{AnnotationError, ParamHeader, param_headers};
 pub use session::{MAX_SESSION_ID_LEN, SessionIdError, check_session_id};
-pub use status::{Verdict, error_status, is_stateless, probe_verdict};
+pub use status::{RETRY_AFTER, Verdict, error_status, is_stateless, probe_verdict};
 
 /// Names of the headers these rules are about, in the spelling to send.
 pub mod name {

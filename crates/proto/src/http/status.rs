@@ -9,6 +9,7 @@ const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+const OVERLOADED: i64 = crate::types::RpcError::OVERLOADED;
 /// Header mismatch, missing client capability, unsupported revision.
 const MODERN_ONLY: core::ops::RangeInclusive<i64> = -32022..=-32020;
 
@@ -31,7 +32,14 @@ pub fn is_stateless(
     body_version.is_some() || core::str::from_utf8(header).is_ok_and(is_modern)
 }
 
+/// When a client that is answered 503 should come back, as a value of `Retry-After`:
+/// 5 s.
+pub const RETRY_AFTER: &str = "5";
+
 /// The HTTP status of a JSON answer that holds a JSON-RPC error.
+///
+/// [`RpcError::OVERLOADED`](crate::types::RpcError::OVERLOADED) is 503 in every
+/// revision, with [`RETRY_AFTER`].
 ///
 /// A message that is no request is 400 in every revision. Otherwise the status
 /// is 200 where it does not follow the error. Where it does, an unknown method
@@ -43,6 +51,7 @@ pub fn is_stateless(
 pub fn error_status(code: i64, status_follows_error: bool, metadata_complete: bool) -> u16 {
     match code {
         PARSE_ERROR | INVALID_REQUEST => 400,
+        OVERLOADED => 503,
         _ if !status_follows_error => 200,
         METHOD_NOT_FOUND => 404,
         INVALID_PARAMS if !metadata_complete => 400,

@@ -36,6 +36,10 @@ impl RpcError {
     pub const MISSING_CAPABILITY: i64 = -32021;
     /// The server does not speak the request's revision.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
+    /// The server has too much to do; the same request may succeed later. A code
+    /// of this implementation's, from the range that JSON-RPC leaves to servers;
+    /// HTTP answers it with status 503 and `Retry-After`.
+    pub const OVERLOADED: i64 = -32050;
 
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
@@ -57,6 +61,12 @@ impl RpcError {
     /// -32603 with this message.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Self::INTERNAL, message)
+    }
+
+    /// [`OVERLOADED`](Self::OVERLOADED) with this message, which should name the
+    /// limit that was reached.
+    pub fn overloaded(message: impl Into<String>) -> Self {
+        Self::new(Self::OVERLOADED, message)
     }
 
     /// Whether only a server of the modern era answers with this code.

@@ -51,6 +51,12 @@ pub trait Outbox: Send + Sync {
 
     /// Takes back what was asked for somebody who no longer waits for it.
     fn sweep_asks(&self);
+
+    /// Ends the session, after what was said before. Over HTTP its streams end, its calls are
+    /// given up, and what comes in it is answered by 404, upon which its client opens a new one.
+    /// Without effect where a session is the connection itself (stdio) and on a request of its
+    /// own.
+    fn close_session(&self) {}
 }
 
 /// A request of another server's, on its way to the client. Dropping it tells

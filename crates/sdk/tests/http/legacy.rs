@@ -378,3 +378,20 @@ async fn a_second_listener_takes_over() {
     let no_events = request("GET", server.address, &[&session, "Accept: application/json"], "");
     assert_eq!(exchange(server.address, no_events).await.status, 404);
 }
+
+#[tokio::test]
+async fn f20_too_much_to_do_is_503_with_the_time_to_come_back() {
+    let mut options = HttpServerOptions::default();
+    options.max_calls = 0;
+    let server = start(carrick_testkit::fixture::server(), options).await;
+    let address = server.address;
+    let session = open(address).await;
+    let in_session = request("POST", address, &[&session], &call(1, "echo", r#"{"t":"hi"}"#));
+    for request in [in_session, modern_call(address, "echo", r#"{"t":"hi"}"#, &[])] {
+        let answer = exchange(address, request).await;
+        assert_eq!((answer.status, answer.error_code()), (503, -32050), "{answer:?}");
+        assert_eq!(answer.headers["retry-after"], "5");
+        assert_eq!(answer.json()["id"], 1);
+        assert!(answer.body.contains("max_calls"), "{answer:?}");
+    }
+}

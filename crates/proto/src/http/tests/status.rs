@@ -71,12 +71,13 @@ fn the_status_follows_the_error_where_it_should() {
         (-32603, true, 200),
         (-32700, true, 400),
         (-32600, true, 400),
+        (-32050, true, 503),
         (7, true, 200),
     ] {
         assert_eq!(error_status(code, true, complete), status, "{code}");
     }
     for (code, status) in
-        [(-32601, 200), (-32602, 200), (-32022, 200), (-32600, 400), (-32700, 400)]
+        [(-32601, 200), (-32602, 200), (-32022, 200), (-32600, 400), (-32700, 400), (-32050, 503)]
     {
         assert_eq!(error_status(code, false, true), status, "{code}");
     }

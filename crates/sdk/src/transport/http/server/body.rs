@@ -112,7 +112,7 @@ impl Source {
             Self::Lane { reader, .. } => reader.poll_next(cx),
             Self::Request(conversation) => conversation.poll_next(cx).map(|said| match said {
                 Said::Message(_, message) => Some((0, message)),
-                Said::End(_) | Said::Pause(..) => None,
+                Said::End(_) | Said::Pause(..) | Said::Over => None,
             }),
         }
     }

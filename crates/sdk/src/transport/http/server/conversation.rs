@@ -31,6 +31,17 @@ pub(super) enum Said {
     /// The client may come back for the rest of this lane, after this long. Only
     /// in sessions whose clients do.
     Pause(Lane, Option<Duration>),
+    /// The session is to end. Said once, and by sessions only.
+    Over,
+}
+
+/// How far the end of a session is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    No,
+    /// It has to be said.
+    Due,
+    Said,
 }
 
 /// One side of one conversation: a session, or a single request.
@@ -43,6 +54,8 @@ pub(super) struct Conversation {
     signals: Arc<Signals>,
     asks: Asks,
     leaving: Leaving,
+    /// How far its end is, which somebody has asked for.
+    ending: Ending,
     /// None while none has been needed: most handlers answer at once.
     running: Option<JoinSet<(CallKey, Outcome)>>,
     /// The calls that are not answered yet.
@@ -61,8 +74,18 @@ impl Conversation {
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (None, BTreeMap::new());
         let (asks, leaving) = (Asks::default(), Leaving::default());
-        let is_warm = false;
-        Self { connection, peer, signals, asks, leaving, running, handles, is_warm, max_calls }
+        Self {
+            connection,
+            peer,
+            signals,
+            asks,
+            leaving,
+            ending: Ending::No,
+            running,
+            handles,
+            is_warm: false,
+            max_calls,
+        }
     }
 
     /// What reaches the engine from outside of its calls.
@@ -130,6 +153,10 @@ impl Conversation {
             if self.drain(Some(cx.waker())) {
                 continue;
             }
+            if self.ending == Ending::Due {
+                self.ending = Ending::Said;
+                return Poll::Ready(Said::Over);
+            }
             let joined = match &mut self.running {
                 Some(running) => running.poll_join_next(cx),
                 None => Poll::Ready(None),
@@ -154,7 +181,13 @@ impl Conversation {
     /// Hands what handlers and others say to the engine; whether there was any.
     fn drain(&mut self, waker: Option<&Waker>) -> bool {
         let Self { signals, peer, asks, leaving, handles, .. } = self;
-        signals.drain(peer, asks, leaving, waker, |key| drop(handles.remove(&key)))
+        let mut over = false;
+        let answered = |key| drop(handles.remove(&key));
+        let some = signals.drain(peer, asks, leaving, &mut over, waker, answered);
+        if over && self.ending == Ending::No && self.peer.session().is_some() {
+            self.ending = Ending::Due;
+        }
+        some
     }
 
     /// Does what the engine wants until there is something to say.
@@ -203,7 +236,10 @@ impl Conversation {
         let (key, lane) = (call.key, call.lane);
         self.is_warm = true;
         if self.handles.len() >= self.max_calls {
-            let error = RpcError::internal("too many calls run already; try again later");
+            let error = RpcError::overloaded(format!(
+                "{} calls run already in this session, as many as may (max_calls); try again later",
+                self.max_calls
+            ));
             return self.peer.respond(key, Outcome::Error(error));
         }
         match run(&mut *self.connection, call) {

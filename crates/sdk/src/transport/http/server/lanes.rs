@@ -222,6 +222,8 @@ mod tests {
     use bytes::Bytes;
     use futures_util::FutureExt;
 
+    use std::sync::Weak;
+
     use super::super::store::{EventLimits, EventStore, MemoryEventStore};
     use super::*;
 
@@ -231,7 +233,7 @@ mod tests {
 
     fn lanes(max_bytes: usize) -> Lanes {
         let store = Arc::new(MemoryEventStore::new(EventLimits::default()));
-        Lanes::new(1, Common::new(store, max_bytes))
+        Lanes::new(1, Common::new(store, max_bytes, Weak::new()))
     }
 
     fn open(lanes: &Lanes) -> Reader {
@@ -314,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn the_end_of_a_session_removes_its_events() {
         let store: Arc<dyn EventStore> = Arc::new(MemoryEventStore::new(EventLimits::default()));
-        let lanes = Lanes::new(5, Common::new(Arc::clone(&store), 100));
+        let lanes = Lanes::new(5, Common::new(Arc::clone(&store), 100, Weak::new()));
         let mut reader = open(&lanes);
         lanes.deliver(Lane::Exchange(1), note("a"));
         send(&mut reader);

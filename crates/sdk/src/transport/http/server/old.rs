@@ -62,6 +62,8 @@ pub(super) struct Stream {
     open: Open,
     conversation: Conversation,
     inbox: Option<mpsc::Receiver<Scanned>>,
+    /// The service has ended the session.
+    over: bool,
     /// Written before anything else.
     start: Vec<u8>,
     keep_alive: Duration,
@@ -106,6 +108,7 @@ impl Endpoint {
             open,
             conversation: Conversation::new(&*self.service, options.limits, options.max_calls),
             inbox: Some(inbox),
+            over: false,
             start,
             keep_alive: options.keep_alive,
             idle: Box::pin(tokio::time::sleep(options.keep_alive)),
@@ -141,6 +144,7 @@ impl Stream {
                 Poll::Ready(Said::Message(_, message)) => {
                     event(&mut out, "message", &message.bytes);
                 }
+                Poll::Ready(Said::Over) => self.over = true,
                 // The one stream of a session ends with it and not before.
                 Poll::Ready(_) => {}
                 Poll::Pending => match self.poll_inbox(cx) {
@@ -153,7 +157,7 @@ impl Stream {
             self.idle.as_mut().reset(Instant::now() + self.keep_alive);
             return Poll::Ready(Some(out.into()));
         }
-        if self.inbox.is_none() && self.conversation.is_idle() {
+        if self.over || (self.inbox.is_none() && self.conversation.is_idle()) {
             return Poll::Ready(None);
         }
         ready!(self.idle.as_mut().poll(cx));

@@ -1,7 +1,7 @@
 //! Answers of the transport itself.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 
 use carrick_proto::http::{AccessDenied, HeaderMismatch};
@@ -67,12 +67,15 @@ impl From<Refusal> for Response<Answer> {
     }
 }
 
-/// A JSON answer.
+/// A JSON answer. One that says "not now" says when to come back as well.
 pub(super) fn json(status: StatusCode, body: Bytes) -> Response<Answer> {
     let mut response = Response::new(Answer::Whole(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static(carrick_proto::http::RETRY_AFTER));
+    }
     response
 }
 

@@ -4,8 +4,8 @@ mod table;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -22,22 +22,29 @@ use super::mailbox::Outgoing;
 use super::reader::Reader;
 use super::store::EventStore;
 
-pub(super) use table::{NoSession, Sessions, mint};
+pub(super) use table::{NoSession, Sessions, Table, mint};
 
 /// What all sessions share.
 pub(super) struct Common {
     /// When time began for them.
     epoch: Instant,
     runtime: Handle,
+    /// Where those that are open stand.
+    table: Weak<Table>,
     pub(super) store: Arc<dyn EventStore>,
     /// Bytes that may wait on each stream of a session, and on all ended ones.
     pub(super) replay_bytes: usize,
 }
 
 impl Common {
-    /// What sessions of this runtime share.
-    pub(super) fn new(store: Arc<dyn EventStore>, replay_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { epoch: Instant::now(), runtime: Handle::current(), store, replay_bytes })
+    /// What the sessions of a table share, in this runtime.
+    pub(super) fn new(
+        store: Arc<dyn EventStore>,
+        replay_bytes: usize,
+        table: Weak<Table>,
+    ) -> Arc<Self> {
+        let (epoch, runtime) = (Instant::now(), Handle::current());
+        Arc::new(Self { epoch, runtime, table, store, replay_bytes })
     }
 }
 
@@ -201,6 +208,12 @@ impl Listener for Session {
             },
             Said::End(lane) => self.lanes.end(lane),
             Said::Pause(lane, retry) => self.lanes.pause(lane, retry),
+            Said::Over => {
+                // First, so that whoever sees its streams end does not find it again.
+                let removed = self.common.table.upgrade().and_then(|table| table.remove(self.id));
+                self.end();
+                drop(removed);
+            }
         }
         None
     }
@@ -231,7 +244,9 @@ impl Asking<'_> {
 
 impl Catch for Asking<'_> {
     fn said(&mut self, said: Said) -> Option<Said> {
-        let (Said::Message(lane, _) | Said::End(lane) | Said::Pause(lane, _)) = &said;
+        let (Said::Message(lane, _) | Said::End(lane) | Said::Pause(lane, _)) = &said else {
+            return Some(said);
+        };
         if self.first.is_some() || *lane != Lane::Exchange(self.number) {
             return Some(said);
         }

@@ -34,6 +34,8 @@ struct State {
     changes: Changes,
     /// The server is about to go.
     closing: bool,
+    /// The session is to end.
+    over: bool,
     logs: usize,
     dropped: u64,
     waker: Option<Waker>,
@@ -53,13 +55,14 @@ enum Signal {
 
 impl Signals {
     /// Hands what waits to the engine. With a waker, the next signal wakes it;
-    /// `answered` hears of the calls that this ends. Returns whether there was
-    /// something.
+    /// `answered` hears of the calls that this ends, and `over` becomes true when the
+    /// session is to end. Returns whether there was something to hand over.
     pub(super) fn drain(
         &self,
         peer: &mut ServerPeer,
         asks: &mut Asks,
         leaving: &mut Leaving,
+        over: &mut bool,
         waker: Option<&Waker>,
         mut answered: impl FnMut(CallKey),
     ) -> bool {
@@ -68,6 +71,7 @@ impl Signals {
             if let Some(waker) = waker {
                 state.waker = Some(waker.clone());
             }
+            *over |= state.over;
             if state.dropped > 0 {
                 tracing::warn!(count = state.dropped, "log messages were dropped: too many wait");
                 state.dropped = 0;
@@ -213,5 +217,11 @@ impl Outbox for Signals {
 
     fn sweep_asks(&self) {
         self.lock().push(None, Signal::SweepAsks);
+    }
+
+    fn close_session(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        state.wake();
     }
 }

@@ -24,9 +24,24 @@ pub(in super::super) enum NoSession {
     NoEntropy,
 }
 
+/// Those that are open, by their ids.
+#[derive(Default)]
+pub(in super::super) struct Table(Mutex<HashMap<SessionId, Arc<Session>>>);
+
+impl Table {
+    /// Takes one out. It is not ended yet, and holds nobody up.
+    pub(super) fn remove(&self, id: SessionId) -> Option<Arc<Session>> {
+        self.lock().remove(&id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// All sessions.
 pub(in super::super) struct Sessions {
-    open: Mutex<HashMap<SessionId, Arc<Session>>>,
+    open: Arc<Table>,
     /// Who opened the last one: most have few different clients.
     client: Mutex<KnownClient>,
     common: Arc<Common>,
@@ -45,10 +60,12 @@ impl Sessions {
             let session_bytes = stream_bytes.saturating_mul(4);
             Arc::new(MemoryEventStore::new(EventLimits { stream_bytes, session_bytes }))
         });
+        let open = Arc::<Table>::default();
+        let common = Common::new(store, options.replay_bytes, Arc::downgrade(&open));
         Self {
-            open: Mutex::default(),
+            open,
             client: Mutex::default(),
-            common: Common::new(store, options.replay_bytes),
+            common,
             max: options.max_sessions,
             idle: options.session_idle,
             half_open: options.session_half_open,
@@ -117,7 +134,7 @@ impl Sessions {
     }
 
     pub(in super::super) fn end(&self, session: &Session) {
-        let ended = self.lock().remove(&session.id);
+        let ended = self.open.remove(session.id);
         ended.iter().for_each(|session| session.end());
     }
 
@@ -169,7 +186,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 

@@ -72,6 +72,35 @@ async fn an_ended_session_takes_nothing_and_ends_its_streams() {
     assert!(sessions.find(session.id().to_string().as_bytes()).is_none());
 }
 
+#[tokio::test]
+async fn f20_a_service_may_end_a_session_after_what_it_has_said() {
+    let server = Server::builder("s", "1").build();
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let conversation = initialized(&server);
+    let outbox = Arc::clone(conversation.signals());
+    let session = sessions.open(conversation).unwrap();
+    let mut stream = session.lanes.connection();
+    let mut answered = session.lanes.open(session.lanes.reserve());
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert!(session.take(Lane::Exchange(answered.stream()), frame(ping.into())).await);
+    outbox.close_session();
+    assert!(stream.next().await.is_none(), "its stream ends");
+    assert!(answered.next().await.unwrap().1.is_last(), "what was said before is not lost");
+    assert!(sessions.find(session.id().to_string().as_bytes()).is_none());
+    assert!(!session.take(Lane::Connection, frame(ping.into())).await);
+    let gone = Arc::downgrade(&session);
+    drop((session, stream, answered));
+    assert_eq!(gone.strong_count(), 0, "nothing keeps it");
+}
+
+#[tokio::test]
+async fn f20_a_request_of_its_own_has_no_session_to_end() {
+    let mut conversation = conversation();
+    conversation.signals().close_session();
+    let mut cx = std::task::Context::from_waker(Waker::noop());
+    assert!(conversation.poll_next(&mut cx).is_pending());
+}
+
 /// A server that counts its conversations.
 struct Counted {
     server: Server,
