@@ -11,7 +11,6 @@
 mod error;
 mod expand;
 mod file;
-mod hash;
 mod jsonc;
 mod key;
 mod launch;
@@ -22,14 +21,13 @@ mod shape;
 mod store;
 mod template;
 mod text;
-pub(crate) mod tree;
 
 #[cfg(test)]
 mod tests;
 
+pub use carrick_policy::{ContentHash, HashSyntax};
 pub use error::{ConfigError, Fault, Warning, WarningKind};
 pub use file::{ConfigFile, Source};
-pub use hash::{ContentHash, HashSyntax};
 pub use launch::{ChildLaunch, HttpLaunch, Launch};
 pub use locate::{PROJECT_FILE, Places};
 pub use resolve::{Config, Origin, Server, ServerState, builtin_servers};

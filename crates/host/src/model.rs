@@ -34,7 +34,6 @@ mod drive;
 mod error;
 mod fault;
 mod history;
-pub mod names;
 mod narrow;
 pub mod openai;
 mod secret;
@@ -44,6 +43,7 @@ mod url;
 use futures_util::stream::BoxStream;
 use serde_json::value::RawValue;
 
+pub use carrick_policy::names;
 pub use drive::{Connection, Limits};
 pub use error::{ModelError, ModelErrorKind};
 pub use secret::Secret;

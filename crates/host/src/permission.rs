@@ -1,17 +1,12 @@
 //! Permission: which calls run, which are asked about, which never run.
 //!
-//! [`Policy`] decides by rules on server, tool and arguments; [`describe_call`]
-//! shows a person exactly what would run; [`Pins`] remembers the definitions
-//! of tools, so that a changed one is shown and asked about again.
+//! The rules themselves are those of `carrick-policy`; [`Pins`] keeps what a
+//! person agreed to in a file.
 
-mod call;
-mod pattern;
 mod pins;
-mod policy;
-mod visible;
 
-pub use call::describe_call;
-pub use pattern::{Pattern, PatternError};
-pub use pins::{DefinitionError, Pin, PinError, PinReport, Pins, ToolDefinition};
-pub use policy::{Call, Decision, Effect, Policy, Reason, Rule, Verdict};
-pub use visible::{quoted, visible};
+pub use carrick_policy::{
+    Call, Decision, DefinitionError, Effect, Pattern, PatternError, Pin, PinReport, Policy, Reason,
+    Rule, ToolDefinition, Verdict, describe_call, quoted, visible,
+};
+pub use pins::{PinError, Pins};

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::{ConfigFile, ContentHash, StoreError, path_key, read_private, update};
-use crate::permission::visible;
+use carrick_policy::visible;
 use record::{Record, TrustFile};
 
 pub use review::{Review, ReviewLine};

@@ -22,8 +22,8 @@ pub use event::{Approval, Event, Frontend, Verdict};
 pub use matched::{MatchError, Proposed, ask_matcher, propose};
 
 use crate::model::{Block, Message, Model, ModelError, ModelErrorKind, Role, StopReason, Usage};
-use crate::permission::Policy;
 use crate::registry::{Catalog, Registry};
+use carrick_policy::Policy;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

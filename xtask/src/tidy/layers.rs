@@ -9,7 +9,7 @@ use crate::metadata::{self, list, text};
 /// The crates from the bottom up. A dependency points to a lower layer, never sideways.
 const LAYERS: [&[&str]; 5] = [
     &["carrick-proto", "carrick-macros"],
-    &["carrick"],
+    &["carrick", "carrick-policy"],
     &["carrick-host", "carrick-gateway", "carrick-servers"],
     &["carrick-cli", "carrick-testkit"],
     &[SOAK],
@@ -92,6 +92,10 @@ mod tests {
     fn arrows_point_down() {
         assert_eq!(wrong("carrick-cli", "carrick-host", false), None);
         assert_eq!(wrong("carrick-host", "carrick-proto", false), None);
+        assert_eq!(wrong("carrick-host", "carrick-policy", false), None);
+        assert_eq!(wrong("carrick-gateway", "carrick-policy", false), None);
+        assert!(wrong("carrick", "carrick-policy", false).is_some());
+        assert!(wrong("carrick-policy", "carrick", false).is_some());
         assert_eq!(wrong("carrick", "carrick-macros", false), None);
         assert!(wrong("carrick-proto", "carrick", false).is_some());
         assert!(wrong("carrick-host", "carrick-gateway", false).is_some());

@@ -1,7 +1,7 @@
 //! A form that a server wants filled in, field by field (`client/elicitation`).
 
-use crate::config::tree;
 use carrick::validate::{Schema, SchemaError};
+use carrick_policy::json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ impl Form {
         let compiled = Schema::new(&schema.to_owned())?;
         let Object { properties, required } = serde_json::from_str(schema.get()).map_err(shape)?;
         let properties = properties.map_or("{}", RawValue::get);
-        let properties = tree::members(properties).map_err(shape)?;
+        let properties = json::members(properties).map_err(shape)?;
         if properties.len() > MAX_FIELDS {
             return Err(FormError::TooLarge);
         }

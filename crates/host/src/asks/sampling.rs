@@ -1,8 +1,8 @@
 //! A message of the model for a server.
 
 use crate::model::{Block, Event, Image, Message, Model, Request, Role, StopReason};
-use crate::permission::visible;
 use carrick::types::{ContentBlock, CreateMessage, CreateMessageResult, Role as Speaker, RpcError};
+use carrick_policy::visible;
 use futures_util::StreamExt;
 
 /// The longest answer, in the model's tokens; a server that wants a longer one gets this.

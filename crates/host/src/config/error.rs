@@ -5,8 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use carrick_policy::json::{ParseError, ParseFault};
+
 use super::text::Position;
-use crate::permission::{quoted, visible};
+use carrick_policy::{quoted, visible};
 
 /// A file could not be used, or one entry of it could not.
 ///
@@ -116,6 +118,17 @@ pub enum Fault {
 pub(crate) struct Located {
     pub(crate) at: usize,
     pub(crate) fault: Fault,
+}
+
+impl From<ParseError> for Located {
+    fn from(error: ParseError) -> Self {
+        let fault = match error.fault {
+            ParseFault::TooDeep { limit } => Fault::TooDeep { limit },
+            ParseFault::Syntax { message } => Fault::Syntax { message },
+            other => Fault::Syntax { message: other.to_string() },
+        };
+        Self { at: error.at, fault }
+    }
 }
 
 impl ConfigError {

@@ -4,12 +4,13 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use carrick_policy::{ContentHash, json};
+
 use super::error::{ConfigError, Fault, Located, Warning, WarningKind};
-use super::hash::ContentHash;
+use super::jsonc;
 use super::shape::{self, Entry};
 use super::template::{ServerTemplate, SettingsTemplate};
 use super::text::{self, MAX_FILE_BYTES, Position, Positions};
-use super::{jsonc, tree};
 
 /// Who put a config file in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +97,11 @@ impl ConfigFile {
             ConfigError::new(path, Some(positions.of(located.at)), located.fault)
         };
         let plain = jsonc::blank(text).map_err(place)?;
-        let (root, duplicates) = tree::parse(&plain).map_err(place)?;
+        if plain.trim_ascii().is_empty() {
+            let message = "the file is empty; the least that counts is {}".to_owned();
+            return Err(place(Located { at: 0, fault: Fault::Syntax { message } }));
+        }
+        let (root, duplicates) = json::parse(&plain).map_err(|error| place(error.into()))?;
         let shaped = shape::mcp_servers(&root).map_err(place)?;
         let mut file = Self {
             path: path.to_owned(),

@@ -14,9 +14,9 @@ use super::launch::{self, Folders, Launch};
 use super::settings::{ModelProvider, Secret, Settings};
 use super::template::{ModelTemplate, RuleTemplate, Text};
 use super::text::Position;
-use crate::permission::{Effect, Rule};
+use carrick_policy::{Effect, Rule};
 
-/// Where a server or a rule was written.
+/// Where a server was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Whose file it is.
@@ -167,7 +167,8 @@ impl Config {
         own: &Arc<BTreeSet<String>>,
     ) {
         let position = file.position(template.at);
-        let mut rule = Rule::new(template.effect, template.pattern.clone(), origin(file, position));
+        let place = format!("{}:{position}", file.canonical_path().display());
+        let mut rule = Rule::new(template.effect, template.pattern.clone()).written_at(place);
         if file.source() == Source::Project && template.effect == Effect::Allow {
             if !own.iter().any(|name| template.pattern.matches_server(name)) {
                 let kind = WarningKind::IneffectiveAllow { rule: template.pattern.to_string() };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::ConfigError;
-use crate::permission::Rule;
+use carrick_policy::Rule;
 
 /// The settings of all files together.
 #[derive(Debug, Default)]

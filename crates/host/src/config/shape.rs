@@ -9,7 +9,7 @@ mod settings;
 
 use super::error::{Fault, Located};
 use super::template::{ServerTemplate, SettingsTemplate};
-use super::tree::{Node, Value};
+use carrick_policy::json::{Node, Value};
 use keys::{Foreign, Table};
 
 /// The most servers in one file.
@@ -84,7 +84,7 @@ fn check_name(name: &str) -> Result<(), Fault> {
         "a server needs a name"
     } else if name.chars().count() > 128 {
         "a server name has at most 128 characters"
-    } else if name.trim() != name || crate::permission::visible(name) != name {
+    } else if name.trim() != name || carrick_policy::visible(name) != name {
         "a server name holds no control or invisible characters and no blanks around it"
     } else {
         return Ok(());

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::permission::visible;
+use carrick_policy::visible;
 
 /// The largest file that is changed: 64 MiB.
 const MAX_BYTES: u64 = 64 << 20;

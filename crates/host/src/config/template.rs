@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::settings::Limits;
-use crate::permission::{Effect, Pattern};
+use carrick_policy::{Effect, Pattern};
 
 /// A string of the file, which may hold `${NAME}`.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::error::{Fault, Located};
+use super::error::Fault;
 
 /// The largest config file that is read: 1 MiB.
 ///
@@ -99,20 +99,6 @@ fn foreign_encoding(bytes: &[u8]) -> Option<&'static str> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [_, 0, ..] | [0, _, ..] => Some("UTF-16"),
         _ => None,
     }
-}
-
-/// Gives a syntax fault its byte offset, from the line and column that
-/// `serde_json` counts (columns in bytes, from 1; 0 at the start of a line).
-pub(crate) fn syntax(text: &str, error: &serde_json::Error) -> Located {
-    let line_start = match error.line().saturating_sub(2) {
-        _ if error.line() < 2 => 0,
-        nth => text.match_indices('\n').nth(nth).map_or(0, |(at, _)| at + 1),
-    };
-    let offset = (line_start + error.column().saturating_sub(1)).min(text.len());
-    let message = error.to_string();
-    let suffix = format!(" at line {} column {}", error.line(), error.column());
-    let message = message.strip_suffix(&suffix).unwrap_or(&message).to_owned();
-    Located { at: offset, fault: Fault::Syntax { message } }
 }
 
 #[cfg(test)]

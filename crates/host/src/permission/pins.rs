@@ -1,50 +1,13 @@
-//! Tool definitions as they were when a person last agreed to them.
-//!
-//! A server may change what a tool says about itself after it was approved. A
-//! definition is known by the digest of all that it says; a tool that is new
-//! or says something else is held until a person has seen the difference.
+//! The file of the tool definitions that a person agreed to.
 
-mod definition;
-
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use carrick_policy::{PinReport, PinnedTools, ToolDefinition, visible};
 use serde::{Deserialize, Serialize};
 
-use super::visible::visible;
 use crate::config::{StoreError, read_private, update};
 
-pub use definition::{DefinitionError, ToolDefinition};
-
 const VERSION: u32 = 1;
-
-/// What is known about a tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Pin {
-    /// Never agreed to under this name.
-    New,
-    /// Exactly as it was agreed to.
-    Same,
-    /// Agreed to once, and different now.
-    Changed {
-        /// What is gone (`- path: value`) and what is there instead
-        /// (`+ path: value`), hidden characters written out.
-        lines: Vec<String>,
-    },
-}
-
-/// What is known about the tools that a server lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PinReport {
-    /// Whether nothing was ever agreed to for this server.
-    pub first_sight: bool,
-    /// Every listed tool, in the order of the list.
-    pub tools: Vec<(String, Pin)>,
-    /// Tools that were agreed to and are not listed any more.
-    pub gone: Vec<String>,
-}
 
 /// The definitions that were agreed to, by server, kept in a file.
 #[derive(Debug)]
@@ -74,7 +37,7 @@ pub enum PinError {
 #[serde(deny_unknown_fields)]
 struct PinFile {
     version: u32,
-    servers: BTreeMap<String, BTreeMap<String, ToolDefinition>>,
+    servers: PinnedTools,
 }
 
 impl Pins {
@@ -95,19 +58,7 @@ impl Pins {
     /// `server` is a key that stays the same from run to run, see
     /// [`Server::key`](crate::config::Server::key).
     pub fn check(&self, server: &str, tools: &[ToolDefinition]) -> PinReport {
-        let known = self.known.servers.get(server);
-        let pin = |tool: &ToolDefinition| match known.and_then(|known| known.get(tool.name())) {
-            None => Pin::New,
-            Some(before) if before.digest() == tool.digest() => Pin::Same,
-            Some(before) => Pin::Changed { lines: before.changes(tool) },
-        };
-        let listed: BTreeSet<&str> = tools.iter().map(ToolDefinition::name).collect();
-        let names = known.into_iter().flatten().map(|(name, _)| name);
-        PinReport {
-            first_sight: known.is_none(),
-            tools: tools.iter().map(|tool| (tool.name().to_owned(), pin(tool))).collect(),
-            gone: names.filter(|name| !listed.contains(name.as_str())).cloned().collect(),
-        }
+        self.known.servers.check(server, tools)
     }
 
     /// Remembers that a person agreed to these tools of a server. Other tools
@@ -118,12 +69,7 @@ impl Pins {
     /// When the file cannot be written or holds something else; nothing is
     /// remembered then.
     pub fn approve(&mut self, server: &str, tools: &[ToolDefinition]) -> Result<(), PinError> {
-        self.change(|known| {
-            let pinned = known.servers.entry(server.to_owned()).or_default();
-            for tool in tools {
-                pinned.insert(tool.name().to_owned(), tool.clone());
-            }
-        })
+        self.change(|known| known.servers.approve(server, tools))
     }
 
     /// Forgets a server, so that all its tools are new again. Says whether
@@ -133,7 +79,7 @@ impl Pins {
     ///
     /// When the file cannot be written or holds something else.
     pub fn forget(&mut self, server: &str) -> Result<bool, PinError> {
-        self.change(|known| known.servers.remove(server).is_some())
+        self.change(|known| known.servers.forget(server))
     }
 
     fn change<T>(&mut self, change: impl FnOnce(&mut PinFile) -> T) -> Result<T, PinError> {
@@ -152,7 +98,7 @@ impl Pins {
 impl PinFile {
     fn read(path: &Path, bytes: Option<&[u8]>) -> Result<Self, PinError> {
         let Some(bytes) = bytes else {
-            return Ok(Self { version: VERSION, servers: BTreeMap::new() });
+            return Ok(Self { version: VERSION, servers: PinnedTools::default() });
         };
         let file: Self = serde_json::from_slice(bytes).map_err(|error| content(path, &error))?;
         if file.version != VERSION {

@@ -1,9 +1,9 @@
 //! What all servers offer, as it stands.
 
 use super::{HeldTool, Offers, ServerError};
-use crate::model::names::{ToolNames, ToolRef, UnknownTool};
 use carrick::client::ServerDescription;
 use carrick::types::Tool;
+use carrick_policy::names::{ToolNames, ToolRef, UnknownTool};
 use std::sync::Arc;
 
 /// The tools of one server.

@@ -2,8 +2,8 @@
 
 use super::held::{HeldTool, Hold};
 use crate::config::ConfigError;
-use crate::permission::quoted;
 use carrick::client::ClientError;
+use carrick_policy::quoted;
 use std::fmt;
 use std::sync::Arc;
 

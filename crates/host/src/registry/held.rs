@@ -1,7 +1,8 @@
 //! Tools that are held back because nobody has agreed to what they now say.
 
-use crate::permission::{Pin, Pins, ToolDefinition};
+use crate::permission::Pins;
 use carrick::types::Tool;
+use carrick_policy::{Pin, ToolDefinition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The definitions that were agreed to, shared by all servers of a host.

@@ -8,7 +8,7 @@ use crate::config::{
     ConfigFile, ContentHash, LaunchTemplate, Limits, ModelTemplate, RuleTemplate, Text, hex,
     variables,
 };
-use crate::permission::quoted;
+use carrick_policy::quoted;
 
 /// Variables whose value decides which code runs, whatever the command is.
 const CODE_VARIABLES: &[&str] = &[

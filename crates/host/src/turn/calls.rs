@@ -3,11 +3,11 @@
 use super::content::Received;
 use super::{Approval, Event, Frontend, TurnError, Verdict};
 use crate::config::Launch;
-use crate::model::names::ToolRef;
-use crate::permission::{self, Policy, describe_call};
 use crate::registry::{Catalog, Registry, ServerError};
 use carrick::client::ProgressHandler;
 use carrick::types::Progress;
+use carrick_policy::names::ToolRef;
+use carrick_policy::{Policy, describe_call};
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use std::sync::Mutex;
@@ -136,22 +136,22 @@ impl Calls<'_> {
             arguments: RawValue::from_string(arguments.clone())
                 .unwrap_or_else(|_| wanted.arguments.clone()),
         });
-        let decision = self.policy.decide(&permission::Call {
+        let decision = self.policy.decide(&carrick_policy::Call {
             server,
             tool,
             arguments: &arguments,
             builtin_read: self.is_builtin_read(server, target),
         });
         match decision.verdict {
-            permission::Verdict::Allow => return Ok(true),
-            permission::Verdict::Deny => {
+            carrick_policy::Verdict::Allow => return Ok(true),
+            carrick_policy::Verdict::Deny => {
                 self.frontend.event(&Event::Error {
                     server: Some(server.into()),
                     message: format!("{tool} was not run: {}", decision.reason),
                 });
                 return Ok(false);
             }
-            permission::Verdict::Ask => {}
+            carrick_policy::Verdict::Ask => {}
         }
         let approval = Approval {
             id: wanted.id.clone(),

@@ -4,9 +4,9 @@ use super::calls::{Calls, Target};
 use super::event::Tokens;
 use super::{Done, Event, Frontend, TurnError, Wanted};
 use crate::matcher::{Context, Index, Proposal, Proposals, ToolView};
-use crate::model::names::ToolRef;
-use crate::permission::Policy;
 use crate::registry::{Catalog, Registry};
+use carrick_policy::Policy;
+use carrick_policy::names::ToolRef;
 use serde_json::value::to_raw_value;
 
 /// The matcher's name where a model's stands.

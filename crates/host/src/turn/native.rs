@@ -2,10 +2,10 @@
 
 use super::calls::Target;
 use super::{Done, Event, Round, State, Turn, TurnError, Wanted, own, prompt};
-use crate::model::names::ToolRef;
 use crate::model::{
     Block, BrokenCall, Event as Said, Model, Request, Role, StopReason, ToolCall, ToolSpec,
 };
+use carrick_policy::names::ToolRef;
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The system prompt.
 
-use crate::permission::visible;
 use crate::registry::{Catalog, ServerTools};
+use carrick_policy::visible;
 
 /// Bytes of one server's instructions that the model is shown.
 const INSTRUCTIONS: usize = 4096;

@@ -6,11 +6,11 @@ mod xml;
 use super::*;
 use crate::config::{Launch, Origin, Server as Configured, ServerState, Source};
 use crate::model::{BrokenCall, Event as Said, Request, ToolCall};
-use crate::permission::{Effect, Pattern, Rule};
 use crate::registry::{Builtins, RegistryOptions};
 use carrick::net::{HttpClient, Options};
 use carrick::types::{ContentBlock, Implementation};
 use carrick::{Context, ToolError, tool, tools};
+use carrick_policy::{Effect, Pattern, Rule};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde_json::value::RawValue;
@@ -245,6 +245,5 @@ async fn turn(script: &Arc<Script>) -> Outcome {
 }
 
 fn deny(pattern: &str) -> Policy {
-    let origin = Origin { source: Source::User, file: None, position: None };
-    Policy::new(vec![Rule::new(Effect::Deny, pattern.parse::<Pattern>().unwrap(), origin)])
+    Policy::new(vec![Rule::new(Effect::Deny, pattern.parse::<Pattern>().unwrap())])
 }

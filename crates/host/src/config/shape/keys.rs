@@ -3,7 +3,7 @@
 
 use super::super::error::{Fault, Located};
 use super::super::template::Text;
-use super::super::tree::{Member, Node, Value};
+use carrick_policy::json::{Member, Node, Value};
 
 /// A key of another host and what to write instead.
 pub(super) struct Foreign(pub(super) &'static str, pub(super) &'static str);

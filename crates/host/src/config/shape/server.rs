@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::super::error::{Fault, Located};
 use super::super::template::{LaunchTemplate, ServerTemplate, Text};
-use super::super::tree::Node;
 use super::keys::{Foreign, Table, invalid, nearest};
+use carrick_policy::json::Node;
 
 const KEYS: &[&str] =
     &["type", "command", "args", "env", "cwd", "url", "headers", "name", "disabled", "timeout"];
@@ -83,7 +83,7 @@ fn kind(entry: &Table<'_>, at: usize) -> Result<Kind, Located> {
 
 fn unknown_type(found: &str) -> String {
     let known = ["stdio", "http", "streamable-http", "sse", "builtin"];
-    let found_shown = crate::permission::quoted(found);
+    let found_shown = carrick_policy::quoted(found);
     match nearest(found, &known) {
         Some(near) => format!("{found_shown} is no type of server; did you mean \"{near}\"?"),
         None => format!("{found_shown} is no type of server; known are {}", known.join(", ")),

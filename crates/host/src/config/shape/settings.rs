@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::super::error::{Fault, Located};
 use super::super::settings::Limits;
 use super::super::template::{ModelTemplate, RuleTemplate, SettingsTemplate};
-use super::super::tree::{Member, Value};
 use super::keys::{Table, invalid, nearest, wrong_type};
 use super::server::MAX_MILLIS;
-use crate::permission::{Effect, Pattern};
+use carrick_policy::json::{Member, Value};
+use carrick_policy::{Effect, Pattern};
 
 /// The most permission rules in one list.
 const MAX_RULES: usize = 1000;

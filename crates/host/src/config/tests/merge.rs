@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::permission::{Call, Policy, Verdict};
+use carrick_policy::{Call, Policy, Verdict};
 
 fn files(user: &str, project: &str) -> Vec<ConfigFile> {
     vec![parse(user.as_bytes()).unwrap(), parse_as(Source::Project, project.as_bytes()).unwrap()]

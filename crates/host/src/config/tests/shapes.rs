@@ -156,7 +156,7 @@ fn settings_are_read() {
     let error = settings.models["gemini"].as_ref().unwrap_err().to_string();
     assert!(error.contains("NOT_SET"), "{error}");
     let rules: Vec<_> = settings.rules.iter().map(|rule| rule.effect()).collect();
-    use crate::permission::Effect::{Allow, Ask, Deny};
+    use carrick_policy::Effect::{Allow, Ask, Deny};
     assert_eq!(rules, [Deny, Ask, Allow]);
     let limits = &settings.limits;
     assert_eq!((limits.rounds, limits.tokens, limits.calls), (Some(3), Some(100), None));

@@ -1,3 +1,5 @@
+use carrick_policy::{DefinitionError, Pin};
+
 use super::*;
 
 const V1: &str = include_str!("../../../../../cases/handed/D105/v1.json");

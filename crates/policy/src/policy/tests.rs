@@ -1,9 +1,7 @@
 use super::*;
-use crate::config::Source;
 
 fn rule(effect: Effect, pattern: &str) -> Rule {
-    let origin = Origin { source: Source::User, file: None, position: None };
-    Rule::new(effect, pattern.parse().unwrap(), origin)
+    Rule::new(effect, pattern.parse().unwrap())
 }
 
 fn policy(rules: &[(Effect, &str)]) -> Policy {

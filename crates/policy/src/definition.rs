@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::visible::{quoted, visible};
-use crate::config::ContentHash;
-use crate::config::tree::{self, Node, Value};
+use crate::hash::ContentHash;
+use crate::json::{self, Node, Value};
+use crate::visible::{quoted, visible};
 
 /// The largest definition that is compared: 256 KiB.
 const MAX_BYTES: usize = 256 << 10;
@@ -62,8 +62,8 @@ impl ToolDefinition {
         if json.len() > MAX_BYTES {
             return Err(DefinitionError::TooLarge { bytes: json.len() });
         }
-        let (root, mut duplicates) = tree::parse(json)
-            .map_err(|located| DefinitionError::Syntax { message: located.fault.to_string() })?;
+        let (root, mut duplicates) = json::parse(json)
+            .map_err(|error| DefinitionError::Syntax { message: error.fault.to_string() })?;
         if let Some(duplicate) = duplicates.pop() {
             return Err(DefinitionError::DuplicateKey { key: duplicate.key });
         }
@@ -95,8 +95,9 @@ impl ToolDefinition {
         self.values().into_iter().map(|(path, value)| format!("{path}: {value}")).collect()
     }
 
-    /// What differs in `after`: `- path: value` and `+ path: value`.
-    pub(super) fn changes(&self, after: &Self) -> Vec<String> {
+    /// What differs in `after`: `- path: value` and `+ path: value`, hidden characters
+    /// written out.
+    pub fn changes(&self, after: &Self) -> Vec<String> {
         let (before, after) = (self.values(), after.values());
         let mut lines = Vec::new();
         let paths: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -114,7 +115,7 @@ impl ToolDefinition {
     fn values(&self) -> BTreeMap<String, String> {
         let mut values = BTreeMap::new();
         // The canonical form was made by `parse`, which read it from a tree.
-        if let Ok((root, _)) = tree::parse(&self.canonical) {
+        if let Ok((root, _)) = json::parse(&self.canonical) {
             flatten(&root, String::new(), &mut values);
         }
         values

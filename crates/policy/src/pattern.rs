@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::visible::quoted;
+use crate::visible::quoted;
 
 /// Which calls a rule is about.
 ///

@@ -1,8 +1,8 @@
 //! JSON as a tree that remembers where each value stood.
 //!
 //! `serde_json` reads the syntax; the spans of its raw values give the
-//! offsets. Used for config files and, where duplicates and exact numbers
-//! matter, for tool definitions and arguments.
+//! offsets. For what people and servers write, where duplicates, exact numbers
+//! and places matter: config files, tool definitions, arguments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,50 +10,89 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::error::{Fault, Located};
-use super::text;
-
 /// The deepest nesting that is read.
-pub(crate) const MAX_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 
 /// A value and the byte offset at which it starts.
 #[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) at: usize,
-    pub(crate) value: Value,
+pub struct Node {
+    /// The byte offset of its first character.
+    pub at: usize,
+    /// The value.
+    pub value: Value,
 }
 
 /// What a value is. Numbers keep their text: nothing is rounded.
 #[derive(Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
+    /// A number, as it was written.
     Number(String),
+    /// A string, unescaped.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// An object.
     Map(Vec<Member>),
 }
 
 /// One member of a map, in the order of the file.
 #[derive(Debug)]
-pub(crate) struct Member {
-    pub(crate) key: String,
-    pub(crate) at: usize,
-    pub(crate) node: Node,
+pub struct Member {
+    /// The key, unescaped.
+    pub key: String,
+    /// The byte offset of the key.
+    pub at: usize,
+    /// The value.
+    pub node: Node,
 }
 
 /// A key that stands more than once in one map. The last one counts, as with
 /// every common JSON parser.
 #[derive(Debug)]
-pub(crate) struct Duplicate {
-    pub(crate) key: String,
-    pub(crate) at: usize,
-    pub(crate) first: usize,
+pub struct Duplicate {
+    /// The key, unescaped.
+    pub key: String,
+    /// The byte offset of the later one.
+    pub at: usize,
+    /// The byte offset of the one before it.
+    pub first: usize,
+}
+
+/// A text that is no JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{fault}")]
+pub struct ParseError {
+    /// The byte offset at which it was found.
+    pub at: usize,
+    /// What is wrong.
+    pub fault: ParseFault,
+}
+
+/// What is wrong with a text that is no JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseFault {
+    /// Not JSON.
+    #[error("not valid JSON: {message}")]
+    Syntax {
+        /// What the parser found.
+        message: String,
+    },
+    /// Lists and objects nested too deeply.
+    #[error("nested more than {limit} levels deep")]
+    TooDeep {
+        /// The bound, in levels.
+        limit: usize,
+    },
 }
 
 impl Value {
     /// The kind of value, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "true or false",
@@ -66,12 +105,12 @@ impl Value {
 }
 
 /// Reads one JSON document.
-pub(crate) fn parse(source: &str) -> Result<(Node, Vec<Duplicate>), Located> {
-    if source.trim_ascii().is_empty() {
-        let message = "the file is empty; the least that counts is {}".to_owned();
-        return Err(Located { at: 0, fault: Fault::Syntax { message } });
-    }
-    serde_json::from_str::<IgnoredAny>(source).map_err(|error| text::syntax(source, &error))?;
+///
+/// # Errors
+///
+/// When it is no JSON, or nested more than [`MAX_DEPTH`] levels deep.
+pub fn parse(source: &str) -> Result<(Node, Vec<Duplicate>), ParseError> {
+    serde_json::from_str::<IgnoredAny>(source).map_err(|error| syntax(source, &error))?;
     let mut reader = Reader { source, duplicates: Vec::new() };
     let root = reader.node(source, MAX_DEPTH)?;
     Ok((root, reader.duplicates))
@@ -80,7 +119,11 @@ pub(crate) fn parse(source: &str) -> Result<(Node, Vec<Duplicate>), Located> {
 /// The members of an object and their raw values, without looking deeper.
 ///
 /// Duplicates are all returned; the caller decides what they mean.
-pub(crate) fn members(object: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
+///
+/// # Errors
+///
+/// When the text is no JSON object.
+pub fn members(object: &str) -> Result<Vec<(String, &RawValue)>, serde_json::Error> {
     let members: Members<'_> = serde_json::from_str(object)?;
     members
         .0
@@ -96,11 +139,11 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// `part` is a slice of the source that holds one value and blanks.
-    fn node(&mut self, part: &'a str, depth: usize) -> Result<Node, Located> {
+    fn node(&mut self, part: &'a str, depth: usize) -> Result<Node, ParseError> {
         let part = part.trim_ascii();
         let at = self.offset(part);
         if depth == 0 {
-            return Err(Located { at, fault: Fault::TooDeep { limit: MAX_DEPTH } });
+            return Err(ParseError { at, fault: ParseFault::TooDeep { limit: MAX_DEPTH } });
         }
         let value = match part.as_bytes().first() {
             Some(b'{') => self.map(part, depth)?,
@@ -113,7 +156,7 @@ impl<'a> Reader<'a> {
         Ok(Node { at, value })
     }
 
-    fn map(&mut self, part: &'a str, depth: usize) -> Result<Value, Located> {
+    fn map(&mut self, part: &'a str, depth: usize) -> Result<Value, ParseError> {
         let members: Members<'a> = self.read(part)?;
         let mut found: Vec<Member> = Vec::with_capacity(members.0.len());
         let mut index: BTreeMap<String, usize> = BTreeMap::new();
@@ -135,16 +178,16 @@ impl<'a> Reader<'a> {
         Ok(Value::Map(found))
     }
 
-    fn list(&mut self, part: &'a str, depth: usize) -> Result<Value, Located> {
+    fn list(&mut self, part: &'a str, depth: usize) -> Result<Value, ParseError> {
         let items: Items<'a> = self.read(part)?;
         let nodes = items.0.into_iter().map(|item| self.node(item.get(), depth - 1));
         nodes.collect::<Result<_, _>>().map(Value::List)
     }
 
-    fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Located> {
+    fn read<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, ParseError> {
         serde_json::from_str(part).map_err(|error| {
-            let inner = text::syntax(part, &error);
-            Located { at: self.offset(part) + inner.at, fault: inner.fault }
+            let inner = syntax(part, &error);
+            ParseError { at: self.offset(part) + inner.at, fault: inner.fault }
         })
     }
 
@@ -200,6 +243,20 @@ impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
     }
 }
 
+/// Gives a syntax fault its byte offset, from the line and column that
+/// `serde_json` counts (columns in bytes, from 1; 0 at the start of a line).
+fn syntax(text: &str, error: &serde_json::Error) -> ParseError {
+    let line_start = match error.line().saturating_sub(2) {
+        _ if error.line() < 2 => 0,
+        nth => text.match_indices('\n').nth(nth).map_or(0, |(at, _)| at + 1),
+    };
+    let at = (line_start + error.column().saturating_sub(1)).min(text.len());
+    let message = error.to_string();
+    let suffix = format!(" at line {} column {}", error.line(), error.column());
+    let message = message.strip_suffix(&suffix).unwrap_or(&message).to_owned();
+    ParseError { at, fault: ParseFault::Syntax { message } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,14 +289,17 @@ mod tests {
     #[test]
     fn nesting_without_end_is_refused_and_does_not_overflow() {
         let text = "[".repeat(100_000) + &"]".repeat(100_000);
-        assert!(matches!(parse(&text).unwrap_err().fault, Fault::TooDeep { limit: MAX_DEPTH }));
+        assert!(matches!(
+            parse(&text).unwrap_err().fault,
+            ParseFault::TooDeep { limit: MAX_DEPTH }
+        ));
     }
 
     #[test]
     fn faults_inside_strings_are_found_where_they_are() {
         let fault = parse("{\"a\": \"x\\ud800\"}").unwrap_err();
         assert!((6..16).contains(&fault.at), "{}", fault.at);
-        assert!(matches!(parse("{\"a\" 1}").unwrap_err(), Located { at: 5, .. }));
+        assert!(matches!(parse("{\"a\" 1}").unwrap_err(), ParseError { at: 5, .. }));
         assert!(parse("{} x").is_err());
         assert!(parse(" \n").is_err());
     }

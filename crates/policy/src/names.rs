@@ -6,7 +6,6 @@
 //! name apart. An exposed name depends on nothing but its own pair (and the host's own tool names),
 //! so it stays the same across turns, restarts and changes to other servers.
 
-mod near;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +14,8 @@ use core::fmt;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
+
+use crate::near;
 
 /// The longest exposed name, in bytes: the least that any provider allows.
 pub const MAX_LEN: usize = 64;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::pattern::{Condition, Pattern};
-use super::visible::{quoted, visible};
-use crate::config::Origin;
-use crate::config::tree;
+use crate::json;
+use crate::pattern::{Condition, Pattern};
+use crate::visible::{quoted, visible};
 
 /// What a rule says about the calls that it matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +26,20 @@ pub enum Effect {
 pub struct Rule {
     effect: Effect,
     pattern: Pattern,
-    origin: Origin,
+    place: Option<String>,
     servers: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Rule {
     /// A rule for every server that its pattern matches.
-    pub fn new(effect: Effect, pattern: Pattern, origin: Origin) -> Self {
-        Self { effect, pattern, origin, servers: None }
+    pub fn new(effect: Effect, pattern: Pattern) -> Self {
+        Self { effect, pattern, place: None, servers: None }
+    }
+
+    /// The same rule, with where it was written, for messages: a file and a position.
+    #[must_use]
+    pub fn written_at(self, place: impl Into<String>) -> Self {
+        Self { place: Some(place.into()), ..self }
     }
 
     /// The same rule, for these servers only.
@@ -53,9 +58,9 @@ impl Rule {
         &self.pattern
     }
 
-    /// Where it was written.
-    pub fn origin(&self) -> &Origin {
-        &self.origin
+    /// Where it was written, if that is known.
+    pub fn place(&self) -> Option<&str> {
+        self.place.as_deref()
     }
 
     fn judge(&self, call: &Call<'_>, arguments: &Arguments<'_>) -> Match {
@@ -193,12 +198,9 @@ impl fmt::Display for Effect {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.effect, quoted(&self.pattern.to_string()))?;
-        match (&self.origin.file, self.origin.position) {
-            (Some(file), Some(position)) => {
-                write!(f, " ({}:{position})", visible(&file.to_string_lossy()))
-            }
-            (Some(file), None) => write!(f, " ({})", visible(&file.to_string_lossy())),
-            _ => Ok(()),
+        match &self.place {
+            Some(place) => write!(f, " ({})", visible(place)),
+            None => Ok(()),
         }
     }
 }
@@ -238,7 +240,7 @@ impl<'a> Arguments<'a> {
     fn of(text: &'a str) -> Self {
         match text.trim_ascii() {
             "" => Self(Some(Vec::new())),
-            text => Self(tree::members(text).ok()),
+            text => Self(json::members(text).ok()),
         }
     }
 

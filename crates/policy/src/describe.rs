@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::visible::{quoted, visible};
-use crate::config::tree;
+use crate::json;
+use crate::visible::{quoted, visible};
 
 /// Values longer than this many characters are shown by head and tail.
 const LONG: usize = 1000;
@@ -25,7 +25,7 @@ pub fn describe_call(server: &str, tool: &str, arguments_json: &str) -> String {
         shown.push_str("no arguments\n");
         return shown;
     }
-    match tree::members(arguments) {
+    match json::members(arguments) {
         Ok(members) if members.is_empty() => shown.push_str("no arguments\n"),
         Ok(members) => {
             let mut seen = BTreeSet::new();

@@ -1,14 +1,14 @@
 //! Which names are like a mistaken one.
 
 /// The most names suggested.
-pub(super) const MOST: usize = 3;
+pub const MOST: usize = 3;
 
 /// The longest name that is compared, in characters; the cost grows with the square.
 const COMPARED: usize = 160;
 
 /// The names whose forms are most like `written`, best first. A name counts as like it if at
 /// most a third of its letters (but two are always granted) differ, case aside.
-pub(super) fn most_like<'a, const N: usize>(
+pub fn most_like<'a, const N: usize>(
     written: &str,
     names: impl Iterator<Item = (&'a str, [&'a str; N])>,
 ) -> Vec<String> {
