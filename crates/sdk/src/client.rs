@@ -8,6 +8,7 @@ mod error;
 mod forward;
 mod handlers;
 mod lists;
+pub mod managed;
 #[cfg(feature = "validate")]
 mod outputs;
 #[cfg(not(feature = "validate"))]
@@ -35,7 +36,9 @@ use carrick_proto::types::{CallToolResult, GetPromptResult, ReadResourceResult};
 use drive::Command;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -162,6 +165,12 @@ impl Client {
     /// The last of what the server wrote to stderr, of a child process.
     pub fn stderr_tail(&self) -> Option<String> {
         self.process.as_ref().map(|process| process.stderr_tail())
+    }
+
+    /// How long no call has been in flight; none while one is.
+    pub fn idle_for(&self) -> Option<Duration> {
+        let since = *self.shared.idle_since();
+        since.map(|since| Instant::now().saturating_duration_since(since))
     }
 
     /// Calls a tool; `arguments` is a JSON object.
@@ -296,16 +305,34 @@ impl Client {
     }
 }
 
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("server", &self.server.info).finish_non_exhaustive()
+    }
+}
+
 /// What a connection's handles and its task have in common.
-#[derive(Default)]
 struct Shared {
     /// What the server said of itself in a session that took the place of a lost
     /// one.
     reopened: Mutex<Option<Arc<ServerDescription>>>,
     cache: Mutex<Cache>,
+    /// Since when no call has been in flight; none while one is.
+    idle_since: Mutex<Option<Instant>>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        let idle_since = Mutex::new(Some(Instant::now()));
+        Self { reopened: Mutex::default(), cache: Mutex::default(), idle_since }
+    }
 }
 
 impl Shared {
+    fn idle_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn reopened(&self) -> MutexGuard<'_, Option<Arc<ServerDescription>>> {
         self.reopened.lock().unwrap_or_else(PoisonError::into_inner)
     }

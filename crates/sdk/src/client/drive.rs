@@ -71,6 +71,7 @@ pub(super) async fn drive<T: Transport>(
         commands: Some(commands),
         ready: Some(ready),
         calls: BTreeMap::new(),
+        busy: false,
         tickets: BTreeMap::new(),
         closers: Vec::new(),
         started: Instant::now(),
@@ -129,6 +130,8 @@ struct Driver<T> {
     commands: Option<mpsc::UnboundedReceiver<Command>>,
     ready: Option<Ready>,
     calls: BTreeMap<u64, Waiting>,
+    /// Whether there were calls when it was last looked.
+    busy: bool,
     tickets: BTreeMap<u64, u64>,
     closers: Vec<oneshot::Sender<()>>,
     started: Instant,
@@ -146,6 +149,15 @@ const UNREAD: usize = 16 << 20;
 
 impl<T: Transport> Driver<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let polled = self.poll_all(cx);
+        let busy = !self.calls.is_empty();
+        if std::mem::replace(&mut self.busy, busy) != busy {
+            *self.shared.idle_since() = (!busy).then(Instant::now);
+        }
+        polled
+    }
+
+    fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let more = self.poll_inputs(cx);
             if let Poll::Ready(Err(error)) = self.transport.poll_flush(cx) {

@@ -1,7 +1,7 @@
 mod caches;
 mod forward;
 mod results;
-mod scripted;
+pub(super) mod scripted;
 
 use super::*;
 use crate::transport::memory;

@@ -10,12 +10,12 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
 /// The server's end of a connection, in the hands of a test.
-pub(super) struct Script {
+pub(in crate::client) struct Script {
     stream: BufReader<DuplexStream>,
 }
 
 impl Script {
-    pub(super) fn new() -> (MemoryTransport, Self) {
+    pub(in crate::client) fn new() -> (MemoryTransport, Self) {
         let (ours, theirs) = duplex(256 << 10);
         let (reader, writer) = split(ours);
         (LineTransport::new(reader, writer), Self { stream: BufReader::new(theirs) })
@@ -39,7 +39,7 @@ impl Script {
     }
 
     /// Answers the probe as a modern server.
-    pub(super) async fn open(&mut self) {
+    pub(in crate::client) async fn open(&mut self) {
         let probe = self.hear().await.unwrap();
         assert_eq!(probe["method"], "server/discover");
         let result = json!({ "supportedVersions": [Revision::NEWEST.date()], "capabilities": { "tools": {} } });
