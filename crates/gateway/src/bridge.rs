@@ -18,7 +18,7 @@ use carrick::proto::flow::{Full, Next, Token, input_responses};
 use carrick::proto::peer::{Call, Outcome};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Field, Json, Message};
-use carrick::server::{Dispatch, Elsewhere, Outbox, Unsealable, state_binding};
+use carrick::server::{Dispatch, Elsewhere, Outbox, Principal, Unsealable, state_binding};
 use carrick::types::{LogLevel, RpcError};
 use state::{End, State, Waiting};
 use std::collections::BTreeMap;
@@ -59,10 +59,15 @@ impl Needs {
 
 /// Takes a call of a client without a session: a first one, or one that comes
 /// back with answers.
-pub(crate) fn take(gateway: &Arc<Inner>, outbox: &Arc<dyn Outbox>, call: Call) -> Dispatch {
+pub(crate) fn take(
+    gateway: &Arc<Inner>,
+    outbox: &Arc<dyn Outbox>,
+    call: Call,
+    principal: Option<&Principal>,
+) -> Dispatch {
     let taken = match call.message.field(Field::RequestState) {
-        Some(_) => resume(gateway, outbox, &call),
-        None => Bridge::start(gateway, outbox, call),
+        Some(_) => resume(gateway, outbox, &call, principal),
+        None => Bridge::start(gateway, outbox, call, principal),
     };
     taken.unwrap_or_else(|error| Dispatch::Ready(Outcome::Error(error)))
 }
@@ -72,6 +77,7 @@ impl Bridge {
         gateway: &Arc<Inner>,
         outbox: &Arc<dyn Outbox>,
         call: Call,
+        principal: Option<&Principal>,
     ) -> Result<Dispatch, RpcError> {
         let method = call.message.method();
         let capabilities = gateway.legacy_capabilities(&call)?;
@@ -89,7 +95,7 @@ impl Bridge {
             gateway: gateway.clone(),
             number: number(),
             token,
-            binding: if asks { state_binding(&call) } else { Vec::new() },
+            binding: if asks { state_binding(&call, principal) } else { Vec::new() },
             revision: call.revision,
             asks,
             hears_logs: call.log.is_some(),
@@ -340,10 +346,12 @@ fn resume(
     gateway: &Arc<Inner>,
     outbox: &Arc<dyn Outbox>,
     call: &Call,
+    principal: Option<&Principal>,
 ) -> Result<Dispatch, RpcError> {
     let invalid = || RpcError::invalid_params(Unsealable.to_string());
     let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
-    let opened = gateway.keys.open(&state_binding(call), &sealed).map_err(|_| invalid())?;
+    let opened =
+        gateway.keys.open(&state_binding(call, principal), &sealed).map_err(|_| invalid())?;
     let token: Token = opened.try_into().map_err(|_| invalid())?;
     let answers = input_responses(call.message.field(Field::InputResponses))
         .map_err(|e| RpcError::invalid_params(format!("params.inputResponses: {e}")))?;

@@ -10,7 +10,7 @@ use carrick::proto::method::Method;
 use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::{Part, Revision, translate};
 use carrick::proto::rpc::{Field, Json, Limits, Message};
-use carrick::server::{Connection, Dispatch, Outbox};
+use carrick::server::{CallInfo, Connection, Dispatch, Outbox};
 use carrick::types::{LogLevel, RpcError};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Connection for Front {
         }
     }
 
-    fn call(&mut self, call: Call) -> Dispatch {
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let in_session = call.revision.rules().server_requests;
         let stateless = self.gateway.is_stateless();
         match call.message.method() {
@@ -127,7 +127,7 @@ impl Connection for Front {
             let route = Route::Session(self.session(&call));
             return Passing::start(&self.gateway, &self.outbox, route, call, None);
         }
-        bridge::take(&self.gateway, &self.outbox, call)
+        bridge::take(&self.gateway, &self.outbox, call, info.principal())
     }
 
     fn level_set(&mut self, level: LogLevel) {

@@ -16,7 +16,7 @@ use carrick::proto::http::{ParamHeader, param_headers};
 use carrick::proto::peer::{Call, Identity, ServerDescription};
 use carrick::proto::revision::{Part, Revision, translate};
 use carrick::proto::rpc::Field;
-use carrick::server::{Connection, Outbox, Service, StateKeys};
+use carrick::server::{Connection, ConnectionInfo, Outbox, Service, StateKeys};
 use carrick::types::{RawJson, RpcError, ServerCapabilities};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -162,7 +162,8 @@ impl Service for Gateway {
         self.inner.identity.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+    fn connect(&self, info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+        let _ = info;
         Box::new(Front::new(self.inner.clone(), outbox))
     }
 

@@ -9,7 +9,9 @@ mod outbox;
 mod tests;
 mod waiting;
 
-use crate::server::{Answering, Asks, Connection, Dispatch, Elsewhere, Service};
+use crate::server::{
+    Answering, Asks, CallInfo, Connection, ConnectionInfo, Dispatch, Elsewhere, Service,
+};
 use crate::transport::{Event, Outgoing, Transport};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits, Scanned};
@@ -29,7 +31,7 @@ use tokio::time::{Sleep, sleep};
 use waiting::{Waiting, cost};
 
 /// How a server is driven.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServeOptions {
     /// How long running calls may go on after the client has closed its side.
@@ -43,6 +45,9 @@ pub struct ServeOptions {
     pub backlog: usize,
     /// Bounds on one message.
     pub limits: Limits,
+    /// What handlers learn of the connection. Default: the kind of the transport,
+    /// and nothing else.
+    pub connection: Option<Arc<ConnectionInfo>>,
 }
 
 impl Default for ServeOptions {
@@ -52,6 +57,7 @@ impl Default for ServeOptions {
             concurrency: 1024,
             backlog: 16 << 20,
             limits: Limits::default(),
+            connection: None,
         }
     }
 }
@@ -98,9 +104,12 @@ pub async fn serve_until<T: Transport>(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let (outbox, inbox) = outbox::channel();
+    let known = options.connection.clone();
+    let info = known.unwrap_or_else(|| Arc::new(ConnectionInfo::new(transport.kind())));
     let mut driver = Driver {
         peer: ServerPeer::new(server.identity(), options.limits),
-        connection: server.connect(outbox.clone()),
+        connection: server.connect(info.clone(), outbox.clone()),
+        info: CallInfo::new(info),
         transport,
         options,
         running: BTreeMap::new(),
@@ -116,6 +125,8 @@ pub async fn serve_until<T: Transport>(
 
 struct Driver<T> {
     connection: Box<dyn Connection>,
+    /// Of every call.
+    info: CallInfo,
     peer: ServerPeer,
     transport: T,
     options: ServeOptions,
@@ -341,7 +352,7 @@ impl<T: Transport> Driver<T> {
 
     fn start(&mut self, call: Call) {
         let key = call.key;
-        match run(&mut *self.connection, call) {
+        match run(&mut *self.connection, call, &self.info) {
             Dispatch::Ready(outcome) => {
                 // Progress and logs sent on the way precede the answer.
                 while let Some(note) = self.inbox.try_next() {
@@ -400,8 +411,8 @@ impl Drop for Work {
 }
 
 /// Dispatches a call and polls its handler once.
-pub(crate) fn run(connection: &mut dyn Connection, call: Call) -> Dispatch {
-    let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| connection.call(call)));
+pub(crate) fn run(connection: &mut dyn Connection, call: Call, info: &CallInfo) -> Dispatch {
+    let dispatched = std::panic::catch_unwind(AssertUnwindSafe(|| connection.call(call, info)));
     let mut future = match dispatched {
         Ok(Dispatch::Pending(future)) => future,
         Ok(other) => return other,

@@ -12,6 +12,7 @@ pub mod stdio;
 pub use lines::LineTransport;
 pub use memory::{MemoryTransport, memory};
 
+use crate::server::TransportKind;
 use bytes::Bytes;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
 use carrick_proto::rpc::Message;
@@ -119,6 +120,11 @@ pub trait Transport: Send {
         None
     }
 
+    /// What a server that is driven over it says of it to its handlers.
+    fn kind(&self) -> TransportKind {
+        TransportKind::Other("custom")
+    }
+
     /// Ends the connection in good order after the queue is written.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
@@ -146,6 +152,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn spent(&mut self) -> Option<Vec<u8>> {
         (**self).spent()
+    }
+
+    fn kind(&self) -> TransportKind {
+        (**self).kind()
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -1,11 +1,14 @@
 //! What a handler can do besides returning: report progress, log.
 
 use super::ask::{Question, Round, offers_elicitation};
+use super::{CallInfo, ConnectionInfo, Principal};
 use carrick_proto::peer::{AskPlace, Call, CallKey, Changed, Outcome, Reply};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::{Field, Message};
 use carrick_proto::types::{ClientCapabilities, LogLevel, RpcError};
 use futures_util::future::BoxFuture;
+use http::HeaderMap;
+use http::request::Parts;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,6 +83,7 @@ pub struct Context {
     key: CallKey,
     revision: Revision,
     wants_progress: bool,
+    info: CallInfo,
     outbox: Arc<dyn Outbox>,
     /// What the client can do, as JSON.
     capabilities: Option<Arc<str>>,
@@ -88,7 +92,12 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn new(call: &Call, outbox: Arc<dyn Outbox>, round: Option<Arc<Round>>) -> Self {
+    pub(super) fn new(
+        call: &Call,
+        info: CallInfo,
+        outbox: Arc<dyn Outbox>,
+        round: Option<Arc<Round>>,
+    ) -> Self {
         let own = || {
             let json = call.message.field(Field::MetaClientCapabilities)?;
             Some(String::from_utf8_lossy(json).into())
@@ -97,6 +106,7 @@ impl Context {
             key: call.key,
             revision: call.revision,
             wants_progress: call.wants_progress,
+            info,
             outbox,
             capabilities: call.client_capabilities.clone().or_else(own),
             round,
@@ -106,6 +116,36 @@ impl Context {
     /// The revision the client speaks.
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// Who sent the call, and by which way.
+    pub fn info(&self) -> &CallInfo {
+        &self.info
+    }
+
+    /// The conversation that the call belongs to.
+    pub fn connection(&self) -> &ConnectionInfo {
+        self.info.connection()
+    }
+
+    /// Who the client acts for, if somebody has made sure of that.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.info.principal()
+    }
+
+    /// The HTTP request that has brought the call; none on stdio.
+    pub fn http(&self) -> Option<&Parts> {
+        self.info.http().map(|request| &**request)
+    }
+
+    /// The headers of that request.
+    pub fn headers(&self) -> Option<&HeaderMap> {
+        self.info.headers()
+    }
+
+    /// As [`CallInfo::extension`].
+    pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<&T> {
+        self.info.extension()
     }
 
     /// Whether the client asked for progress.

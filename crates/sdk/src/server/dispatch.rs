@@ -5,7 +5,7 @@ mod lists;
 mod reads;
 
 use super::ask::Rerun;
-use super::{Answering, Outbox, Request, Server, Texts};
+use super::{Answering, CallInfo, Outbox, Request, Server, Texts};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
@@ -23,6 +23,13 @@ pub enum Dispatch {
     Later(Arc<dyn Elsewhere>),
 }
 
+/// Where a call comes from, and where what is said of it goes.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    info: &'a CallInfo,
+    outbox: &'a Arc<dyn Outbox>,
+}
+
 /// Work on a call that goes on outside of its connection.
 pub trait Elsewhere: Send + Sync {
     /// Nobody waits for it any more: the call was cancelled, its connection is
@@ -33,13 +40,14 @@ pub trait Elsewhere: Send + Sync {
 impl Server {
     /// Hands a request to what answers it. Requests to hear of changes are for
     /// [`super::Service::connect`]: they last longer than an answer.
-    pub fn dispatch(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+    pub fn dispatch(&self, call: Call, info: &CallInfo, outbox: &Arc<dyn Outbox>) -> Dispatch {
+        let from = Origin { info, outbox };
         match call.message.method() {
-            Method::ToolsCall if self.has_tools() => self.call_tool(call, outbox),
+            Method::ToolsCall if self.has_tools() => self.call_tool(call, from),
             Method::ToolsList if self.has_tools() => self.list(&call, &self.inner.tools),
-            Method::PromptsGet if self.has_prompts() => self.get_prompt(call, outbox),
+            Method::PromptsGet if self.has_prompts() => self.get_prompt(call, from),
             Method::PromptsList if self.has_prompts() => self.list(&call, &self.inner.prompts),
-            Method::ResourcesRead if self.has_resources() => self.read_resource(call, outbox),
+            Method::ResourcesRead if self.has_resources() => self.read_resource(call, from),
             Method::ResourcesList if self.has_resources() => self.list_resources(&call),
             Method::ResourcesTemplatesList if self.has_resources() => self.list_templates(&call),
             Method::CompletionComplete if self.inner.declared.completions => self.complete(&call),
@@ -65,7 +73,7 @@ impl Server {
             || !self.inner.families.now().is_empty()
     }
 
-    fn call_tool(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+    fn call_tool(&self, call: Call, from: Origin<'_>) -> Dispatch {
         let Some(name) = call.message.text(Field::Name) else {
             return fail(RpcError::invalid_params("tools/call needs params.name, a string"));
         };
@@ -76,14 +84,14 @@ impl Server {
         if let Err(error) = check_arguments(&call) {
             return fail(error);
         }
-        self.run(call, outbox, Texts::default(), tool.may_ask(), |mut request| {
+        self.run(call, from, Texts::default(), tool.may_ask(), |mut request| {
             request.checks = Some(tool.checks());
             let envelope = request.call.envelope();
             Answering::tool(tool.call(request), envelope)
         })
     }
 
-    fn get_prompt(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+    fn get_prompt(&self, call: Call, from: Origin<'_>) -> Dispatch {
         let Some(name) = call.message.text(Field::Name) else {
             return fail(RpcError::invalid_params("prompts/get needs params.name, a string"));
         };
@@ -98,7 +106,7 @@ impl Server {
         if let Err(error) = prompt.check(&texts) {
             return fail(error);
         }
-        self.run(call, outbox, texts, prompt.may_ask(), |request| {
+        self.run(call, from, texts, prompt.may_ask(), |request| {
             let rendered = prompt.get(request);
             Answering::new(async move {
                 match rendered.await {
@@ -114,14 +122,14 @@ impl Server {
     fn run(
         &self,
         call: Call,
-        outbox: &Arc<dyn Outbox>,
+        from: Origin<'_>,
         texts: Texts,
         may_ask: bool,
         start: impl FnOnce(Request) -> Answering,
     ) -> Dispatch {
         let stateless = !call.revision.rules().server_requests;
         let rerun = if stateless && may_ask {
-            match Rerun::begin(&call, &self.inner.keys) {
+            match Rerun::begin(&call, from.info.principal(), &self.inner.keys) {
                 Ok(rerun) => Some(rerun),
                 Err(error) => return fail(error),
             }
@@ -129,8 +137,9 @@ impl Server {
             None
         };
         let round = rerun.as_ref().map(|rerun| rerun.round.clone());
-        let (outbox, server) = (outbox.clone(), self.inner.clone());
-        let outcome = start(Request { call, outbox, server, texts, checks: None, round });
+        let (outbox, server) = (from.outbox.clone(), self.inner.clone());
+        let info = from.info.clone();
+        let outcome = start(Request { call, info, outbox, server, texts, checks: None, round });
         Dispatch::Pending(match rerun {
             Some(rerun) => Answering::new(rerun.drive(outcome)),
             None => outcome,

@@ -2,7 +2,7 @@
 
 use super::ask::Round;
 use super::checks::Checks;
-use super::{Context, Inner, Outbox, Server, Texts, ToolError, schema};
+use super::{CallInfo, Context, Inner, Outbox, Server, Texts, ToolError, schema};
 use carrick_proto::peer::Call;
 use carrick_proto::rpc::Field;
 use carrick_proto::types::RawJson;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// they need.
 pub struct Request {
     pub(super) call: Call,
+    pub(super) info: CallInfo,
     pub(super) outbox: Arc<dyn Outbox>,
     pub(super) server: Arc<Inner>,
     /// What the arguments are checked against, of a tool.
@@ -33,6 +34,17 @@ impl Request {
             None | Some(b"null") => b"{}",
             Some(json) => json,
         }
+    }
+
+    /// What a handler can do besides returning.
+    pub(super) fn context(&self) -> Context {
+        let (info, outbox) = (self.info.clone(), self.outbox.clone());
+        Context::new(&self.call, info, outbox, self.round.clone())
+    }
+
+    /// Who sent it, and by which way.
+    pub fn info(&self) -> &CallInfo {
+        &self.info
     }
 }
 
@@ -113,6 +125,6 @@ impl FromRequest for Context {
     const MAY_ASK: bool = true;
 
     fn from_request(request: &Request) -> Result<Self, ToolError> {
-        Ok(Self::new(&request.call, request.outbox.clone(), request.round.clone()))
+        Ok(request.context())
     }
 }

@@ -8,7 +8,7 @@ pub use allow::Allow;
 pub use approve::Approval;
 
 use super::checks::Checks;
-use super::{Context, Request, ToolError};
+use super::{Request, ToolError};
 use allow::AllowList;
 use carrick_proto::types::{RpcError, Tool as Definition};
 use serde_json::Value;
@@ -62,8 +62,7 @@ impl Layers {
         let Some(approval) = &self.approval else { return Ok(()) };
         // Nobody is asked about a call that cannot be.
         takes(request)?;
-        let context = Context::new(&request.call, request.outbox.clone(), request.round.clone());
-        approval.ask(&context, &definition.name, &arguments).await
+        approval.ask(&request.context(), &definition.name, &arguments).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a driver serves.
 
 use super::subscribe::Direct;
-use super::{Dispatch, Outbox, Server};
+use super::{CallInfo, ConnectionInfo, Dispatch, Outbox, Server};
 use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::{Call, CallKey, Identity};
 use carrick_proto::revision::Revision;
@@ -17,7 +17,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// A conversation begins: a connection (stdio), a session, or one request
     /// that needs none. What it has to say outside of answers goes to `outbox`.
-    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection>;
+    ///
+    /// Several stateless requests may share one `info`.
+    fn connect(&self, info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection>;
 
     /// The arguments of a tool that clients mirror into HTTP headers
     /// (`basic/transports`, custom headers from tool parameters); none of a tool
@@ -32,7 +34,7 @@ pub trait Connection: Send {
     fn opened(&mut self, _revision: Revision) {}
 
     /// Hands a request to what answers it.
-    fn call(&mut self, call: Call) -> Dispatch;
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch;
 
     /// Hears from which level on the client of a session wants log messages. The
     /// engine leaves out those below it.
@@ -57,7 +59,7 @@ impl Service for Server {
         self.inner.identity.clone()
     }
 
-    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+    fn connect(&self, _info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
         Box::new(Direct::new(self.clone(), outbox))
     }
 

@@ -1,6 +1,8 @@
 //! A conversation with a server of this process, and what it is told about.
 
-use super::{Answering, Connection, Dispatch, Outbox, ResourceSource, Server, dispatch, not_found};
+use super::{
+    Answering, CallInfo, Connection, Dispatch, Outbox, ResourceSource, Server, dispatch, not_found,
+};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, CallKey, Outcome};
 use carrick_proto::revision::Revision;
@@ -128,13 +130,13 @@ impl Connection for Direct {
         self.join();
     }
 
-    fn call(&mut self, call: Call) -> Dispatch {
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let subscriptions = self.server.inner.declared.subscriptions;
         match call.message.method() {
             Method::SubscriptionsListen => self.listen(&call),
             Method::ResourcesSubscribe if subscriptions => self.subscribe(&call),
             Method::ResourcesUnsubscribe if subscriptions => self.unsubscribe(&call),
-            _ => self.server.dispatch(call, &self.outbox),
+            _ => self.server.dispatch(call, info, &self.outbox),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::stdio::Lines;
 use super::{Event, Outgoing, Transport};
+use crate::server::TransportKind;
 use carrick_proto::peer::Lane;
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -23,6 +24,7 @@ pub struct LineTransport<R, W> {
     input: Lines,
     ended: Option<String>,
     output: Queue,
+    kind: TransportKind,
 }
 
 impl<R, W> LineTransport<R, W>
@@ -38,7 +40,16 @@ where
             input: Lines::default(),
             ended: None,
             output: Queue::default(),
+            kind: TransportKind::Stdio,
         }
+    }
+
+    /// The same as another [kind](Transport::kind) of transport than
+    /// [`TransportKind::Stdio`].
+    #[must_use]
+    pub fn of_kind(mut self, kind: TransportKind) -> Self {
+        self.kind = kind;
+        self
     }
 
     /// The same with another bound on one message, in bytes.
@@ -122,6 +133,10 @@ where
 
     fn spent(&mut self) -> Option<Vec<u8>> {
         self.output.spent()
+    }
+
+    fn kind(&self) -> TransportKind {
+        self.kind
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -1,6 +1,7 @@
 //! Two ends in one process.
 
 use super::LineTransport;
+use crate::server::TransportKind;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 
 /// One end of [`memory`].
@@ -13,7 +14,7 @@ pub fn memory() -> (MemoryTransport, MemoryTransport) {
     let (a, b) = tokio::io::duplex(256 << 10);
     let end = |stream| {
         let (reader, writer) = tokio::io::split(stream);
-        LineTransport::new(reader, writer)
+        LineTransport::new(reader, writer).of_kind(TransportKind::InMemory)
     };
     (end(a), end(b))
 }

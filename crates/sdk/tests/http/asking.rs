@@ -7,7 +7,7 @@ use carrick::proto::http::ParamHeader;
 use carrick::proto::peer::{AskPlace, Call, Identity, Reply};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Limits, Scanned, scan};
-use carrick::server::{Connection, Dispatch, Outbox, PassedAsk, Service};
+use carrick::server::{CallInfo, Connection, ConnectionInfo, Dispatch, Outbox, PassedAsk, Service};
 use carrick::transport::http::HttpServerOptions;
 use carrick::types::RpcError;
 use carrick::{Context, Server, ToolError, tool, tools};
@@ -46,8 +46,8 @@ impl Service for Nosy {
         self.server.identity()
     }
 
-    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
-        let inner = self.server.connect(outbox.clone());
+    fn connect(&self, info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+        let inner = self.server.connect(info, outbox.clone());
         Box::new(NosyConnection { inner, outbox, asked: self.asked.clone() })
     }
 
@@ -57,7 +57,7 @@ impl Service for Nosy {
 }
 
 impl Connection for NosyConnection {
-    fn call(&mut self, call: Call) -> Dispatch {
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let question = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
         let Ok(Scanned::One(message)) = scan(question, Limits::default()) else {
             panic!("it is a message")
@@ -67,7 +67,7 @@ impl Connection for NosyConnection {
         let from = Revision::NEWEST_HANDSHAKE;
         self.outbox.pass_ask(PassedAsk { place, message, from, answer });
         self.asked.send(asked).unwrap();
-        self.inner.call(call)
+        self.inner.call(call, info)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::round::{Ended, Journal, Open, Round};
 use super::seal::{StateKeys, Unsealable};
-use crate::server::Answering;
+use crate::server::{Answering, Principal};
 use carrick_proto::flow;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::{Field, Message};
@@ -26,14 +26,19 @@ pub(crate) struct Rerun {
     /// What its state is bound to: made when there is something to seal, since
     /// it goes over all arguments, and most handlers ask nothing.
     request: Message,
+    principal: Option<Principal>,
 }
 
 impl Rerun {
     /// Takes up a request: a first round, or a retry with its state and answers.
-    pub(crate) fn begin(call: &Call, keys: &Arc<StateKeys>) -> Result<Self, RpcError> {
+    pub(crate) fn begin(
+        call: &Call,
+        principal: Option<&Principal>,
+        keys: &Arc<StateKeys>,
+    ) -> Result<Self, RpcError> {
         let journal = match call.message.field(Field::RequestState) {
             None => Journal::default(),
-            Some(_) => journal(call, keys)?,
+            Some(_) => journal(call, principal, keys)?,
         };
         let responses = match call.message.field(Field::InputResponses) {
             None => BTreeMap::new(),
@@ -41,7 +46,8 @@ impl Rerun {
                 .map_err(|e| RpcError::invalid_params(format!("params.inputResponses: {e}")))?,
         };
         let round = Arc::new(Round::new(journal, responses));
-        Ok(Self { round, keys: keys.clone(), request: call.message.clone() })
+        let (request, principal) = (call.message.clone(), principal.cloned());
+        Ok(Self { round, keys: keys.clone(), request, principal })
     }
 
     /// Drives a handler to its end, or to the end of this round.
@@ -57,7 +63,8 @@ impl Rerun {
         let expires = now() + LIFETIME.as_secs();
         match self.round.take_open(expires)? {
             Ok(Ended { open, journal }) => {
-                match self.keys.seal(&binding(&self.request), &journal) {
+                let binding = binding(&self.request, self.principal.as_ref());
+                match self.keys.seal(&binding, &journal) {
                     Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
                     Err(Unsealable) => Some(Outcome::Error(RpcError::internal(
                         "the request's state cannot be sealed",
@@ -93,10 +100,14 @@ impl Future for Driven {
     }
 }
 
-fn journal(call: &Call, keys: &StateKeys) -> Result<Journal, RpcError> {
+fn journal(
+    call: &Call,
+    principal: Option<&Principal>,
+    keys: &StateKeys,
+) -> Result<Journal, RpcError> {
     let invalid = || RpcError::invalid_params(Unsealable.to_string());
     let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
-    let opened = keys.open(&state_binding(call), &sealed).map_err(|_| invalid())?;
+    let opened = keys.open(&state_binding(call, principal), &sealed).map_err(|_| invalid())?;
     let journal: Journal = serde_json::from_slice(&opened).map_err(|_| invalid())?;
     if journal.expires < now() {
         return Err(RpcError::invalid_params("requestState has expired; begin the request anew"));
@@ -109,12 +120,12 @@ fn input_required(open: &[Open], state: &str) -> Vec<u8> {
 }
 
 /// What the state of a request is bound to: the method, and a digest of what it is about that
-/// does not depend on how the client writes it.
-pub fn state_binding(call: &Call) -> Vec<u8> {
-    binding(&call.message)
+/// does not depend on how the client writes it, and on whose behalf it is made.
+pub fn state_binding(call: &Call, principal: Option<&Principal>) -> Vec<u8> {
+    binding(&call.message, principal)
 }
 
-fn binding(message: &Message) -> Vec<u8> {
+fn binding(message: &Message, principal: Option<&Principal>) -> Vec<u8> {
     let canonical = |field| {
         let value: serde_json::Value =
             message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;
@@ -126,7 +137,13 @@ fn binding(message: &Message) -> Vec<u8> {
         text.push('\0');
         text.push_str(&canonical(field).unwrap_or_default());
     }
-    digest(&SHA256, text.as_bytes()).as_ref().to_vec()
+    let mut bytes = text.into_bytes();
+    if let Some(principal) = principal {
+        // JSON texts have no such byte, so that nothing else ends like this.
+        bytes.push(0);
+        principal.write_to(&mut bytes);
+    }
+    digest(&SHA256, &bytes).as_ref().to_vec()
 }
 
 fn now() -> u64 {

@@ -1,12 +1,11 @@
 //! Reading resources.
 
 use super::super::resource::Reader;
-use super::super::{Answering, Outbox, Server, Texts, not_found};
-use super::{Dispatch, complete, fail, recoded};
+use super::super::{Answering, Server, Texts, not_found};
+use super::{Dispatch, Origin, complete, fail, recoded};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
 use carrick_proto::types::{CacheHints, ReadResourceResult, RpcError};
-use std::sync::Arc;
 
 /// A function that reads a URI.
 pub(in super::super) struct Found {
@@ -36,14 +35,14 @@ impl Server {
         })
     }
 
-    pub(super) fn read_resource(&self, call: Call, outbox: &Arc<dyn Outbox>) -> Dispatch {
+    pub(super) fn read_resource(&self, call: Call, from: Origin<'_>) -> Dispatch {
         let Some(uri) = call.message.text(Field::Uri).map(|uri| uri.into_owned()) else {
             return fail(RpcError::invalid_params("resources/read needs params.uri, a string"));
         };
         let code = call.revision.rules().resource_not_found;
         let hint = self.inner.contents;
         if let Some(Found { reader, mime_type, texts }) = self.find_resource(&uri) {
-            return self.run(call, outbox, texts, reader.may_ask, |request| {
+            return self.run(call, from, texts, reader.may_ask, |request| {
                 let (contents, hint) = (reader.read(request), reader.cache.unwrap_or(hint));
                 Answering::new(async move {
                     let contents = contents.await.map(|c| c.of(&uri, mime_type.as_deref()));

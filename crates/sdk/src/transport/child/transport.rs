@@ -1,6 +1,7 @@
 //! Messages to and from a child process, and how it ended.
 
 use super::{Child, Process, Stdin, Stdout};
+use crate::server::TransportKind;
 use crate::transport::{Event, LineTransport, Outgoing, Transport};
 use carrick_proto::peer::Lane;
 use futures_util::FutureExt;
@@ -114,6 +115,10 @@ impl Transport for ChildTransport {
 
     fn spent(&mut self) -> Option<Vec<u8>> {
         self.lines.spent()
+    }
+
+    fn kind(&self) -> TransportKind {
+        self.lines.kind()
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

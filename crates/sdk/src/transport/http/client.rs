@@ -36,6 +36,7 @@ use carrick_proto::rpc::Limits;
 use carrick_proto::sse;
 
 use crate::net::HttpClient;
+use crate::server::TransportKind;
 use crate::transport::{Event, Outgoing, Transport};
 
 use exchanges::Exchanges;
@@ -305,6 +306,10 @@ impl Transport for HttpTransport {
 
     fn queued(&self) -> usize {
         self.link.queued.load(Ordering::Relaxed)
+    }
+
+    fn kind(&self) -> TransportKind {
+        TransportKind::Http
     }
 
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()> {

@@ -12,6 +12,7 @@ mod listeners;
 mod lull;
 mod mailbox;
 mod old;
+mod origin;
 mod patience;
 mod post;
 mod reader;

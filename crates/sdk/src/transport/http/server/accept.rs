@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use super::endpoint::Endpoint;
-use super::lull::Lull;
+use super::origin::Socket;
 use super::patience::Patience;
 
 /// The smallest buffer for a request's head that hyper takes.
@@ -67,8 +67,9 @@ async fn take_all(
         tokio::select! {
             () = &mut shutdown => return Ok(()),
             (accepted, slot) = next => match accepted {
-                Ok((stream, _)) => {
-                    let serving = connection(stream, Arc::clone(endpoint), drain.subscribe());
+                Ok((stream, remote)) => {
+                    let socket = Socket::new(remote, stream.local_addr().ok());
+                    let serving = connection(stream, socket, Arc::clone(endpoint), drain.subscribe());
                     connections.spawn(async move {
                         serving.await;
                         drop(slot);
@@ -87,7 +88,12 @@ async fn take_all(
     }
 }
 
-async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut drain: watch::Receiver<bool>) {
+async fn connection(
+    stream: TcpStream,
+    socket: Socket,
+    endpoint: Arc<Endpoint>,
+    mut drain: watch::Receiver<bool>,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection ended before it began");
         return;
@@ -98,8 +104,7 @@ async fn connection(stream: TcpStream, endpoint: Arc<Endpoint>, mut drain: watch
     http.timer(patience.timer())
         .header_read_timeout(options.read_timeout)
         .max_buf_size(options.max_head_bytes.max(MIN_HEAD));
-    let lull = Lull::default();
-    let service = service_fn(|request| endpoint.answer(request, &lull));
+    let service = service_fn(|request| endpoint.answer(request, &socket));
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut draining = pin!(draining(&mut drain));
     let mut drained = false;

@@ -1,12 +1,13 @@
 //! A protocol engine together with the handlers that work for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
 use tokio::task::JoinSet;
 
 use carrick_proto::peer::{
@@ -17,10 +18,17 @@ use carrick_proto::rpc::{Limits, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::drive::{Work, caught, run};
-use crate::server::{Asks, Connection, Dispatch, Service};
+use crate::server::{Asks, CallInfo, Connection, ConnectionInfo, Dispatch, Principal, Service};
 
 use super::mailbox::Outgoing;
 use super::signals::{Leaving, Signals};
+
+/// What a client says at once.
+pub(super) struct Frame {
+    pub(super) messages: Scanned,
+    /// The request that has brought it.
+    pub(super) request: Option<Arc<Parts>>,
+}
 
 /// What the server's side of a conversation does next.
 pub(super) enum Said {
@@ -51,6 +59,12 @@ enum Ending {
 pub(super) struct Conversation {
     connection: Box<dyn Connection>,
     peer: ServerPeer,
+    /// Of the calls that are new now.
+    info: CallInfo,
+    /// Frames that come while not all calls of the last one are taken up.
+    waiting: VecDeque<(Lane, Frame)>,
+    /// Whether they are.
+    is_drained: bool,
     signals: Arc<Signals>,
     asks: Asks,
     leaving: Leaving,
@@ -68,15 +82,23 @@ pub(super) struct Conversation {
 impl Conversation {
     /// A conversation in which up to `max_calls` handlers run at once; further
     /// calls are answered with an error.
-    pub(super) fn new(service: &dyn Service, limits: Limits, max_calls: usize) -> Self {
+    pub(super) fn new(
+        service: &dyn Service,
+        info: Arc<ConnectionInfo>,
+        limits: Limits,
+        max_calls: usize,
+    ) -> Self {
         let signals = Arc::new(Signals::default());
-        let connection = service.connect(signals.clone());
+        let connection = service.connect(Arc::clone(&info), signals.clone());
         let peer = ServerPeer::new(service.identity(), limits);
         let (running, handles) = (None, BTreeMap::new());
         let (asks, leaving) = (Asks::default(), Leaving::default());
         Self {
             connection,
             peer,
+            info: CallInfo::new(info),
+            waiting: VecDeque::new(),
+            is_drained: true,
             signals,
             asks,
             leaving,
@@ -94,13 +116,30 @@ impl Conversation {
     }
 
     /// Takes a frame from the client.
-    pub(super) fn take(&mut self, lane: Lane, frame: Scanned) {
-        self.peer.handle_scanned(lane, frame);
+    pub(super) fn take(&mut self, lane: Lane, frame: Frame) {
+        if self.is_drained {
+            self.begin(lane, frame);
+        } else {
+            self.waiting.push_back((lane, frame));
+        }
+    }
+
+    /// Hands a frame to the engine. Its calls come out before those of the next
+    /// one go in, so that each is known by the request that has brought it.
+    fn begin(&mut self, lane: Lane, frame: Frame) {
+        self.is_drained = false;
+        self.info.set_http(frame.request);
+        self.peer.handle_scanned(lane, frame.messages);
     }
 
     /// The revision of the session, once there is one.
     pub(super) fn session(&self) -> Option<Revision> {
         self.peer.session()
+    }
+
+    /// Who its client acts for.
+    pub(super) fn principal(&self) -> Option<&Principal> {
+        self.info.principal()
     }
 
     /// As [`ServerPeer::share_client`].
@@ -129,6 +168,7 @@ impl Conversation {
         self.signals.shrink();
         if self.handles.is_empty() {
             self.handles = BTreeMap::new();
+            self.waiting.shrink_to_fit();
             self.leaving = Leaving::new();
             self.running = self.running.take().filter(|running| !running.is_empty());
         }
@@ -192,7 +232,14 @@ impl Conversation {
 
     /// Does what the engine wants until there is something to say.
     fn outputs(&mut self) -> Option<Said> {
-        while let Some(output) = self.peer.poll_output() {
+        loop {
+            let Some(output) = self.peer.poll_output() else {
+                self.is_drained = true;
+                self.info.set_http(None);
+                let (lane, frame) = self.waiting.pop_front()?;
+                self.begin(lane, frame);
+                continue;
+            };
             match output {
                 ServerOutput::Send { lane, bytes, sent, error } => {
                     let message = Outgoing { bytes: Bytes::from(bytes), sent, error };
@@ -217,7 +264,6 @@ impl Conversation {
                 _ => {}
             }
         }
-        None
     }
 
     /// The next stream to close before its answer.
@@ -242,7 +288,7 @@ impl Conversation {
             ));
             return self.peer.respond(key, Outcome::Error(error));
         }
-        match run(&mut *self.connection, call) {
+        match run(&mut *self.connection, call, &self.info) {
             Dispatch::Ready(outcome) => {
                 self.drain(None);
                 self.peer.respond(key, outcome);

@@ -17,8 +17,8 @@ use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
 use super::headers::Headers;
 use super::listeners::Listeners;
-use super::lull::Lull;
 use super::old::Streams;
+use super::origin::{Origin, Socket};
 use super::refusal::{Refusal, empty, method_not_allowed};
 use super::session::{InUse, Sessions};
 use super::store::ReplayError;
@@ -57,9 +57,9 @@ impl Endpoint {
     pub(super) async fn answer(
         &self,
         request: Request<Incoming>,
-        lull: &Lull,
+        socket: &Socket,
     ) -> Result<Response<Answer>, Infallible> {
-        Ok(self.route(request, lull).await.unwrap_or_else(|refusal| {
+        Ok(self.route(request, socket).await.unwrap_or_else(|refusal| {
             tracing::debug!(?refusal, "a request is refused");
             refusal.into()
         }))
@@ -69,15 +69,17 @@ impl Endpoint {
     async fn route(
         &self,
         request: Request<Incoming>,
-        lull: &Lull,
+        socket: &Socket,
     ) -> Result<Response<Answer>, Refusal> {
         let (head, body) = request.into_parts();
+        self.check_access(&head, &Headers::of(&head.headers))?;
+        let origin = Origin { socket, head: Arc::new(head) };
+        let head = &origin.head;
         let headers = Headers::of(&head.headers);
-        self.check_access(&head, &headers)?;
         if self.options.sse_path.as_deref() == Some(head.uri.path()) {
             return match head.method {
-                Verb::GET => self.open_old(&head, &headers),
-                Verb::POST => self.post_old(&head, &headers, body).await,
+                Verb::GET => self.open_old(&origin, &headers),
+                Verb::POST => self.post_old(&origin, &headers, body).await,
                 _ => Ok(empty(StatusCode::METHOD_NOT_ALLOWED)),
             };
         }
@@ -85,9 +87,9 @@ impl Endpoint {
             return Ok(empty(StatusCode::NOT_FOUND));
         }
         match head.method {
-            Verb::POST => self.post(&headers, body, lull).await,
-            Verb::GET if self.options.sessions => self.listen(&headers).await,
-            Verb::DELETE if self.options.sessions => self.end_session(&headers),
+            Verb::POST => self.post(&origin, &headers, body).await,
+            Verb::GET if self.options.sessions => self.listen(&origin, &headers).await,
+            Verb::DELETE if self.options.sessions => self.end_session(&origin, &headers),
             _ => Ok(method_not_allowed(self.options.sessions)),
         }
     }
@@ -112,8 +114,12 @@ impl Endpoint {
 
     /// Opens the stream of messages that answer no request, or resumes any
     /// stream of the session.
-    async fn listen(&self, headers: &Headers<'_>) -> Result<Response<Answer>, Refusal> {
-        let session = self.session(headers)?;
+    async fn listen(
+        &self,
+        origin: &Origin<'_>,
+        headers: &Headers<'_>,
+    ) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(origin, headers)?;
         if !headers.accept().event_stream {
             let text = "a stream needs Accept: text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
@@ -138,14 +144,23 @@ impl Endpoint {
         Ok(event_stream(Answer::Events(events)))
     }
 
-    fn end_session(&self, headers: &Headers<'_>) -> Result<Response<Answer>, Refusal> {
-        let session = self.session(headers)?;
+    fn end_session(
+        &self,
+        origin: &Origin<'_>,
+        headers: &Headers<'_>,
+    ) -> Result<Response<Answer>, Refusal> {
+        let session = self.session(origin, headers)?;
         self.sessions.end(&session);
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
-    /// The session that a request names.
-    pub(super) fn session(&self, headers: &Headers<'_>) -> Result<InUse, Refusal> {
+    /// The session that a request names. That of another principal's is none:
+    /// who has learnt its id does not learn whether it is good.
+    pub(super) fn session(
+        &self,
+        origin: &Origin<'_>,
+        headers: &Headers<'_>,
+    ) -> Result<InUse, Refusal> {
         let id = match headers.session_id {
             Field::One(id) => id,
             Field::Absent => {
@@ -153,7 +168,7 @@ impl Endpoint {
             }
             Field::Repeated => return Err(Refusal::bad("there is more than one Mcp-Session-Id")),
         };
-        self.sessions.find(id).ok_or_else(|| {
+        self.sessions.find(id, origin.principal()).ok_or_else(|| {
             Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)")
         })
     }

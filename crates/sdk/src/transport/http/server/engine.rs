@@ -8,9 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::runtime::Handle;
 
 use carrick_proto::peer::{AskKey, Lane};
-use carrick_proto::rpc::Scanned;
 
-use super::conversation::{Conversation, Said};
+use super::conversation::{Conversation, Frame, Said};
 
 /// Frames that may wait for a conversation before their senders wait.
 const INBOX: usize = 64;
@@ -40,7 +39,7 @@ pub(super) struct Engine {
 #[derive(Default)]
 struct State {
     place: Place,
-    inbox: VecDeque<(Lane, Scanned)>,
+    inbox: VecDeque<(Lane, Frame)>,
     /// Senders that wait for room in the inbox.
     senders: Vec<Waker>,
 }
@@ -63,12 +62,12 @@ impl Engine {
 
     /// Hands in a frame, once there is room; then [`run`] is to be called. False
     /// when the conversation has ended.
-    pub(super) async fn take(&self, lane: Lane, frame: Scanned) -> bool {
+    pub(super) async fn take(&self, lane: Lane, frame: Frame) -> bool {
         let mut frame = Some((lane, frame));
         std::future::poll_fn(|cx| self.poll_take(&mut frame, cx)).await
     }
 
-    fn poll_take(&self, frame: &mut Option<(Lane, Scanned)>, cx: &mut Context<'_>) -> Poll<bool> {
+    fn poll_take(&self, frame: &mut Option<(Lane, Frame)>, cx: &mut Context<'_>) -> Poll<bool> {
         let mut state = self.lock();
         if matches!(state.place, Place::Ended) {
             return Poll::Ready(false);
@@ -170,7 +169,7 @@ impl Engine {
 }
 
 enum Next {
-    Take(Box<Conversation>, Lane, Scanned),
+    Take(Box<Conversation>, Lane, Frame),
     Go(Box<Conversation>),
     Rest,
     Ended(#[expect(dead_code, reason = "dropped where no lock is held")] Box<Conversation>),
@@ -210,9 +209,9 @@ pub(super) fn run(listener: &dyn Listener, waker: &Waker) {
 pub(super) fn run_with(
     listener: &dyn Listener,
     waker: &Waker,
-    (lane, frame): (Lane, Scanned),
+    (lane, frame): (Lane, Frame),
     catch: &mut impl Catch,
-) -> Option<Scanned> {
+) -> Option<Frame> {
     let Some(mut conversation) = listener.engine().start_empty() else { return Some(frame) };
     let panicking = EndOnPanic(listener.engine());
     conversation.take(lane, frame);

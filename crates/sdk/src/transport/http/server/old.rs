@@ -8,20 +8,22 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::request::Parts;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use carrick_proto::peer::Lane;
-use carrick_proto::rpc::{self, Scanned};
+use carrick_proto::rpc;
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
+use crate::server::{Principal, TransportKind};
+
 use super::body::Answer;
-use super::conversation::{Conversation, Said};
+use super::conversation::{Conversation, Frame, Said};
 use super::endpoint::{Endpoint, event_stream};
 use super::headers::Headers;
+use super::origin::Origin;
 use super::post::check_content;
 use super::refusal::{Refusal, empty};
 use super::session::mint;
@@ -35,7 +37,15 @@ const FRAME: usize = 32 * 1024;
 /// The name of the session in the address that messages go to.
 const SESSION: &str = "sessionId=";
 
-type Open = Arc<Mutex<HashMap<String, mpsc::Sender<Scanned>>>>;
+/// Where the messages of a session go.
+#[derive(Debug)]
+struct Entry {
+    inbox: mpsc::Sender<Frame>,
+    /// Whom the session is of.
+    principal: Option<Principal>,
+}
+
+type Open = Arc<Mutex<HashMap<String, Entry>>>;
 
 /// The streams that are open, by the names of their sessions.
 #[derive(Debug, Default)]
@@ -51,7 +61,7 @@ impl Streams {
     }
 }
 
-fn lock(open: &Open) -> MutexGuard<'_, HashMap<String, mpsc::Sender<Scanned>>> {
+fn lock(open: &Open) -> MutexGuard<'_, HashMap<String, Entry>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -61,7 +71,7 @@ pub(super) struct Stream {
     id: String,
     open: Open,
     conversation: Conversation,
-    inbox: Option<mpsc::Receiver<Scanned>>,
+    inbox: Option<mpsc::Receiver<Frame>>,
     /// The service has ended the session.
     over: bool,
     /// Written before anything else.
@@ -80,7 +90,7 @@ impl Endpoint {
     /// Opens a stream, and with it a session.
     pub(super) fn open_old(
         &self,
-        head: &Parts,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
     ) -> Result<Response<Answer>, Refusal> {
         if !headers.accept().event_stream {
@@ -97,16 +107,18 @@ impl Endpoint {
             if open.len() >= self.options.max_sessions {
                 return Err(busy("too many sessions are open (max_sessions)"));
             }
-            open.insert(id.clone(), sender);
+            let principal = origin.principal().cloned();
+            open.insert(id.clone(), Entry { inbox: sender, principal });
         }
         let options = &self.options;
         let mut start = Vec::new();
-        let endpoint = format!("{}?{SESSION}{id}", head.uri.path());
+        let endpoint = format!("{}?{SESSION}{id}", origin.head.uri.path());
         event(&mut start, "endpoint", endpoint.as_bytes());
+        let (service, info) = (&*self.service, origin.session(TransportKind::HttpSse));
         let stream = Stream {
             id,
             open,
-            conversation: Conversation::new(&*self.service, options.limits, options.max_calls),
+            conversation: Conversation::new(service, info, options.limits, options.max_calls),
             inbox: Some(inbox),
             over: false,
             start,
@@ -119,18 +131,22 @@ impl Endpoint {
     /// Takes a message of a session. What answers it comes on the stream.
     pub(super) async fn post_old(
         &self,
-        head: &Parts,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
         body: Incoming,
     ) -> Result<Response<Answer>, Refusal> {
         check_content(headers)?;
-        let query = head.uri.query().unwrap_or_default();
+        let query = origin.head.uri.query().unwrap_or_default();
         let id = query.split('&').find_map(|pair| pair.strip_prefix(SESSION));
         let id = id.ok_or_else(|| Refusal::bad("the address names no session"))?;
         let gone = || Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)");
-        let inbox = lock(&self.old.open).get(id).cloned().ok_or_else(gone)?;
+        let inbox = {
+            let open = lock(&self.old.open);
+            let entry = open.get(id).filter(|entry| entry.principal.as_ref() == origin.principal());
+            entry.map(|entry| entry.inbox.clone()).ok_or_else(gone)?
+        };
         let frame = rpc::scan(self.read(body).await?, self.options.limits)?;
-        inbox.send(frame).await.map_err(|_| gone())?;
+        inbox.send(origin.frame(frame)).await.map_err(|_| gone())?;
         Ok(empty(StatusCode::ACCEPTED))
     }
 }

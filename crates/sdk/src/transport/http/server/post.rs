@@ -19,14 +19,15 @@ use carrick_proto::rpc::{self, Field, Kind, Message, ScanError, Scanned};
 use carrick_proto::types::RpcError;
 
 use crate::net::Gather;
+use crate::server::TransportKind;
 
 use super::super::header;
 use super::body::{Answer, Events, Source};
-use super::conversation::{Conversation, Said};
+use super::conversation::{Conversation, Frame, Said};
 use super::endpoint::{Endpoint, event_stream};
 use super::headers::Headers;
-use super::lull::Lull;
 use super::mailbox::Outgoing;
+use super::origin::Origin;
 use super::refusal::{Refusal, empty, json};
 use super::session::{First, InUse, NoSession, Session};
 
@@ -36,9 +37,9 @@ const ONLY: Lane = Lane::Exchange(0);
 impl Endpoint {
     pub(super) async fn post(
         &self,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
         body: Incoming,
-        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         check_content(headers)?;
         let accept = headers.accept();
@@ -49,13 +50,13 @@ impl Endpoint {
         let bytes = self.read(body).await?;
         let message = match rpc::scan(bytes, self.options.limits)? {
             Scanned::One(message) => message,
-            Scanned::Batch(messages) => return self.batch(headers, messages, lull).await,
+            Scanned::Batch(messages) => return self.batch(origin, headers, messages).await,
         };
         let id = message.id().cloned();
         let answered = if self.is_stateless(headers, &message) {
-            self.stateless(headers, message, lull).await
+            self.stateless(origin, headers, message).await
         } else {
-            self.in_session(headers, message, lull).await
+            self.in_session(origin, headers, message).await
         };
         answered.map_err(|refusal| refusal.of(id.as_ref()))
     }
@@ -98,9 +99,9 @@ impl Endpoint {
     /// A message that is its own conversation.
     async fn stateless(
         &self,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
         message: Message,
-        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         let version = message.text(Field::MetaProtocolVersion);
         let mirrored = headers.mirrored();
@@ -137,7 +138,7 @@ impl Endpoint {
             let text = "_meta needs io.modelcontextprotocol/protocolVersion, a string";
             return Err(Refusal::bad(text).with_code(RpcError::INVALID_PARAMS));
         }
-        Ok(self.converse(message, lull).await)
+        Ok(self.converse(origin, message).await)
     }
 
     /// Compares mirrored arguments with those of the call.
@@ -158,18 +159,19 @@ impl Endpoint {
 
     /// Answers a request that is its own conversation. When the client goes, it
     /// is dropped, and the handler with it.
-    async fn converse(&self, message: Message, lull: &Lull) -> Response<Answer> {
+    async fn converse(&self, origin: &Origin<'_>, message: Message) -> Response<Answer> {
         let complete = message
             .field(Field::MetaClientCapabilities)
             .is_some_and(|capabilities| capabilities.first() == Some(&b'{'));
         let limits = self.options.limits;
+        let (service, info) = (&*self.service, origin.stateless());
         let mut conversation =
-            Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
+            Box::new(Conversation::new(service, info, limits, self.options.max_calls));
         if message.method() == Method::SubscriptionsListen {
             self.listeners.add(conversation.signals());
         }
-        conversation.take(ONLY, Scanned::One(message));
-        let first = lull.within(self.options.quiet, conversation.next()).await;
+        conversation.take(ONLY, origin.frame(Scanned::One(message)));
+        let first = origin.socket.lull.within(self.options.quiet, conversation.next()).await;
         let first = match first {
             Some(Said::Message(_, message)) if message.is_last() => {
                 return whole(message, |code| error_status(code, true, complete));
@@ -187,39 +189,39 @@ impl Endpoint {
     /// A message of a session, or the one that opens it.
     async fn in_session(
         &self,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
         message: Message,
-        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         let version = headers.protocol_version;
         if headers.session_id == Header::Absent
             && message.method() == Method::Initialize
             && message.kind() == Kind::Request
         {
-            return self.initialize(version, message);
+            return self.initialize(origin, version, message);
         }
         check_legacy_version(version)?;
-        let session = self.session(headers)?;
+        let session = self.session(origin, headers)?;
         if message.kind() != Kind::Request {
             let ready = message.method() == Method::Initialized;
-            return self.unanswered(&session, Scanned::One(message), ready).await;
+            return self.unanswered(&session, origin.frame(Scanned::One(message)), ready).await;
         }
-        self.answered(&session, Scanned::One(message), lull).await
+        self.answered(origin, &session, Scanned::One(message)).await
     }
 
     /// Several messages at once, in a session that has such frames.
     async fn batch(
         &self,
+        origin: &Origin<'_>,
         headers: &Headers<'_>,
         messages: Vec<Result<Message, ScanError>>,
-        lull: &Lull,
     ) -> Result<Response<Answer>, Refusal> {
         let refused = || Refusal::bad("send one message at a time");
         if headers.session_id == Header::Absent {
             return Err(refused());
         }
         check_legacy_version(headers.protocol_version)?;
-        let session = self.session(headers)?;
+        let session = self.session(origin, headers)?;
         if !session.batching() {
             return Err(refused());
         }
@@ -229,19 +231,20 @@ impl Endpoint {
         let readies = |message: &Message| message.method() == Method::Initialized;
         let ready = messages.iter().flatten().any(readies);
         if !messages.is_empty() && !messages.iter().any(asks) {
-            return self.unanswered(&session, Scanned::Batch(messages), ready).await;
+            let frame = origin.frame(Scanned::Batch(messages));
+            return self.unanswered(&session, frame, ready).await;
         }
         if ready {
             session.client_is_ready();
         }
-        self.answered(&session, Scanned::Batch(messages), lull).await
+        self.answered(origin, &session, Scanned::Batch(messages)).await
     }
 
     /// A frame that asks for nothing.
     async fn unanswered(
         &self,
         session: &Session,
-        frame: Scanned,
+        frame: Frame,
         ready: bool,
     ) -> Result<Response<Answer>, Refusal> {
         let taken = session.take(Lane::Connection, frame).await;
@@ -254,22 +257,23 @@ impl Endpoint {
     /// A frame that asks for something.
     async fn answered(
         &self,
+        origin: &Origin<'_>,
         session: &InUse,
-        frame: Scanned,
-        lull: &Lull,
+        messages: Scanned,
     ) -> Result<Response<Answer>, Refusal> {
         // What can be resumed is a stream, however quick the answer is: one that
         // is lost on its way could not be asked for again otherwise.
         let resumable = self.sessions.resumable();
-        let mut reader = match session.ask(frame, resumable).await.ok_or_else(ended)? {
-            First::Answer(message) => {
-                return Ok(whole(message, |code| error_status(code, false, true)));
-            }
-            First::Stream(reader) => reader,
-        };
+        let mut reader =
+            match session.ask(origin.frame(messages), resumable).await.ok_or_else(ended)? {
+                First::Answer(message) => {
+                    return Ok(whole(message, |code| error_status(code, false, true)));
+                }
+                First::Stream(reader) => reader,
+            };
         let first = match resumable {
             true => None,
-            false => lull.within(self.options.quiet, reader.next()).await,
+            false => origin.socket.lull.within(self.options.quiet, reader.next()).await,
         };
         let first = match first {
             Some(Some((_, message))) if message.is_last() => {
@@ -291,6 +295,7 @@ impl Endpoint {
     /// Opens a session, unless the engine refuses the handshake.
     fn initialize(
         &self,
+        origin: &Origin<'_>,
         version: Header<'_>,
         message: Message,
     ) -> Result<Response<Answer>, Refusal> {
@@ -303,9 +308,10 @@ impl Endpoint {
             return Err(full());
         }
         let limits = self.options.limits;
+        let (service, info) = (&*self.service, origin.session(TransportKind::Http));
         let mut conversation =
-            Box::new(Conversation::new(&*self.service, limits, self.options.max_calls));
-        conversation.take(ONLY, Scanned::One(message));
+            Box::new(Conversation::new(service, info, limits, self.options.max_calls));
+        conversation.take(ONLY, origin.frame(Scanned::One(message)));
         // The engine itself answers the handshake, at once.
         let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {
             let text = "the handshake was not answered";

@@ -13,9 +13,10 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use carrick_proto::peer::{AskKey, Lane, Sent};
-use carrick_proto::rpc::Scanned;
 
-use super::conversation::Said;
+use crate::server::Principal;
+
+use super::conversation::{Frame, Said};
 use super::engine::{self, Catch, Engine, Listener};
 use super::lanes::Lanes;
 use super::mailbox::Outgoing;
@@ -52,6 +53,8 @@ impl Common {
 pub(super) struct Session {
     id: SessionId,
     common: Arc<Common>,
+    /// Who it is of.
+    principal: Option<Principal>,
     batching: bool,
     /// The client has said that it is ready.
     ready: AtomicBool,
@@ -103,7 +106,7 @@ impl Session {
     ///
     /// Where the answer is there at once it needs no stream; with `stream` it gets
     /// one all the same.
-    pub(super) async fn ask(&self, frame: Scanned, stream: bool) -> Option<First> {
+    pub(super) async fn ask(&self, frame: Frame, stream: bool) -> Option<First> {
         self.is_warm.store(true, Ordering::Relaxed);
         let number = self.lanes.reserve();
         let mut asking = Asking { lanes: &self.lanes, number, first: None };
@@ -122,7 +125,7 @@ impl Session {
     }
 
     /// Hands a frame to the engine. False when the session is over.
-    pub(super) async fn take(&self, lane: Lane, frame: Scanned) -> bool {
+    pub(super) async fn take(&self, lane: Lane, frame: Frame) -> bool {
         let taken = self.engine.take(lane, frame).await;
         if taken {
             engine::run(self, &self.waker);

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use carrick_proto::peer::KnownClient;
 
+use crate::server::Principal;
+
 use super::super::HttpServerOptions;
 use super::super::conversation::Conversation;
 use super::super::engine::{self, Engine};
@@ -98,6 +100,7 @@ impl Sessions {
         let session = Arc::new_cyclic(|me| Session {
             id,
             common: Arc::clone(&self.common),
+            principal: conversation.principal().cloned(),
             batching,
             ready: AtomicBool::new(false),
             is_warm: AtomicBool::new(false),
@@ -119,11 +122,12 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The session with this id, unless its time has run out.
-    pub(in super::super) fn find(&self, id: &[u8]) -> Option<InUse> {
+    /// The session with this id, unless its time has run out or it is somebody
+    /// else's.
+    pub(in super::super) fn find(&self, id: &[u8], principal: Option<&Principal>) -> Option<InUse> {
         let id = SessionId::parse(id)?;
         let open = self.lock();
-        let session = open.get(&id)?;
+        let session = open.get(&id).filter(|open| open.principal.as_ref() == principal)?;
         if !session.expired(self.idle, self.half_open) {
             return Some(session.in_use());
         }

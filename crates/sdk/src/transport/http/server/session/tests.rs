@@ -7,7 +7,9 @@ use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::{Call, Identity};
 use carrick_proto::rpc::{self, Limits};
 
-use crate::server::{Connection, Dispatch, Outbox, Server, Service};
+use crate::server::{
+    CallInfo, Connection, ConnectionInfo, Dispatch, Outbox, Server, Service, TransportKind,
+};
 use crate::transport::http::HttpServerOptions;
 
 use super::super::conversation::Conversation;
@@ -17,8 +19,12 @@ fn options(idle: Duration, half_open: Duration) -> HttpServerOptions {
     HttpServerOptions { session_idle: idle, session_half_open: half_open, ..Default::default() }
 }
 
+fn info() -> Arc<ConnectionInfo> {
+    Arc::new(ConnectionInfo::new(TransportKind::Http))
+}
+
 fn conversation() -> Box<Conversation> {
-    Box::new(Conversation::new(&Server::builder("s", "1").build(), Limits::default(), 1))
+    Box::new(Conversation::new(&Server::builder("s", "1").build(), info(), Limits::default(), 1))
 }
 
 #[tokio::test]
@@ -28,11 +34,11 @@ async fn d040_an_open_stream_keeps_its_session_and_nothing_else_does() {
     let watched = sessions.open(conversation()).unwrap();
     let stream = watched.in_use();
     sessions.sweep();
-    assert!(sessions.find(idle.id().to_string().as_bytes()).is_none());
-    assert!(sessions.find(watched.id().to_string().as_bytes()).is_some());
+    assert!(sessions.find(idle.id().to_string().as_bytes(), None).is_none());
+    assert!(sessions.find(watched.id().to_string().as_bytes(), None).is_some());
     drop(stream);
     sessions.sweep();
-    assert!(sessions.find(watched.id().to_string().as_bytes()).is_none());
+    assert!(sessions.find(watched.id().to_string().as_bytes(), None).is_none());
 }
 
 #[tokio::test]
@@ -42,8 +48,8 @@ async fn d036_a_session_lives_longer_once_its_client_is_ready() {
     let ready = sessions.open(conversation()).unwrap();
     ready.client_is_ready();
     sessions.sweep();
-    assert!(sessions.find(half_open.id().to_string().as_bytes()).is_none());
-    assert!(sessions.find(ready.id().to_string().as_bytes()).is_some());
+    assert!(sessions.find(half_open.id().to_string().as_bytes(), None).is_none());
+    assert!(sessions.find(ready.id().to_string().as_bytes(), None).is_some());
 }
 
 #[tokio::test]
@@ -54,12 +60,14 @@ async fn d038_ids_are_random_and_compared_whole() {
     let (one, two) = (one.id().to_string(), two.id().to_string());
     assert_eq!((one.len(), two.len()), (32, 32), "128 bits");
     assert_ne!(one, two);
-    assert!(sessions.find(one.as_bytes()).is_some());
-    assert!(sessions.find(&one.as_bytes()[..31]).is_none());
-    assert!(sessions.find(format!("+{}", &one[1..]).as_bytes()).is_none());
-    assert!(sessions.find(one.to_uppercase().as_bytes()).is_none() || one == one.to_uppercase());
-    assert!(sessions.find(format!("{one}0").as_bytes()).is_none());
-    assert!(sessions.find(b"").is_none());
+    assert!(sessions.find(one.as_bytes(), None).is_some());
+    assert!(sessions.find(&one.as_bytes()[..31], None).is_none());
+    assert!(sessions.find(format!("+{}", &one[1..]).as_bytes(), None).is_none());
+    assert!(
+        sessions.find(one.to_uppercase().as_bytes(), None).is_none() || one == one.to_uppercase()
+    );
+    assert!(sessions.find(format!("{one}0").as_bytes(), None).is_none());
+    assert!(sessions.find(b"", None).is_none());
 }
 
 #[tokio::test]
@@ -69,7 +77,7 @@ async fn an_ended_session_takes_nothing_and_ends_its_streams() {
     let mut reader = session.lanes.connection();
     sessions.end(&session);
     assert!(reader.next().await.is_none());
-    assert!(sessions.find(session.id().to_string().as_bytes()).is_none());
+    assert!(sessions.find(session.id().to_string().as_bytes(), None).is_none());
 }
 
 #[tokio::test]
@@ -86,7 +94,7 @@ async fn f20_a_service_may_end_a_session_after_what_it_has_said() {
     outbox.close_session();
     assert!(stream.next().await.is_none(), "its stream ends");
     assert!(answered.next().await.unwrap().1.is_last(), "what was said before is not lost");
-    assert!(sessions.find(session.id().to_string().as_bytes()).is_none());
+    assert!(sessions.find(session.id().to_string().as_bytes(), None).is_none());
     assert!(!session.take(Lane::Connection, frame(ping.into())).await);
     let gone = Arc::downgrade(&session);
     drop((session, stream, answered));
@@ -117,9 +125,9 @@ impl Service for Counted {
         self.server.identity()
     }
 
-    fn connect(&self, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+    fn connect(&self, info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
         self.open.fetch_add(1, Ordering::Relaxed);
-        let connection = self.server.connect(outbox);
+        let connection = self.server.connect(info, outbox);
         Box::new(CountedConnection { connection, open: Arc::clone(&self.open) })
     }
 
@@ -129,8 +137,8 @@ impl Service for Counted {
 }
 
 impl Connection for CountedConnection {
-    fn call(&mut self, call: Call) -> Dispatch {
-        self.connection.call(call)
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
+        self.connection.call(call, info)
     }
 }
 
@@ -140,13 +148,14 @@ impl Drop for CountedConnection {
     }
 }
 
-fn frame(text: String) -> Scanned {
-    rpc::scan(Bytes::from(text), Limits::default()).unwrap()
+fn frame(text: String) -> Frame {
+    let messages = rpc::scan(Bytes::from(text), Limits::default()).unwrap();
+    Frame { messages, request: None }
 }
 
 /// A conversation that is a session.
 fn initialized(service: &dyn Service) -> Box<Conversation> {
-    let mut conversation = Box::new(Conversation::new(service, Limits::default(), 4));
+    let mut conversation = Box::new(Conversation::new(service, info(), Limits::default(), 4));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
     conversation.take(Lane::Exchange(0), frame(hello.into()));
     let mut cx = std::task::Context::from_waker(Waker::noop());
@@ -186,7 +195,7 @@ async fn d036_sessions_that_are_left_are_gone_by_their_time_with_all_they_had() 
     assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (COUNT / 2, COUNT / 2));
     tokio::time::advance(idle - half_open).await;
     let one = left.iter().find_map(std::sync::Weak::upgrade).unwrap();
-    assert!(sessions.find(one.id().to_string().as_bytes()).is_none(), "even before a sweep");
+    assert!(sessions.find(one.id().to_string().as_bytes(), None).is_none(), "even before a sweep");
     drop(one);
     sessions.sweep();
     assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (0, 0));
