@@ -6,10 +6,12 @@ use crate::revision::Revision;
 use crate::rpc::{self, Id, Json, Limits, Message, ScanError, Scanned, push_escaped};
 use crate::types::RawJson;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
 use serde::Deserialize;
+use serde::de::Error;
 
 /// A question of a round.
 #[derive(Clone, Debug)]
@@ -52,7 +54,7 @@ pub fn input_required<'a>(
 /// The questions and the state of a result that asks for input.
 ///
 /// # Errors
-/// When it is not such a result.
+/// When it is not such a result, or one of its questions cannot be read.
 pub fn input_asks(reply: &Reply) -> Result<(Vec<InputAsk>, Option<RawJson>), serde_json::Error> {
     #[derive(Deserialize)]
     struct Asked {
@@ -67,12 +69,13 @@ pub fn input_asks(reply: &Reply) -> Result<(Vec<InputAsk>, Option<RawJson>), ser
         params: Option<RawJson>,
     }
     let Asked { requests, state } = serde_json::from_slice(reply.message().body_bytes())?;
-    let asks = requests.into_iter().filter_map(|(key, request)| {
+    let asks = requests.into_iter().map(|(key, request)| {
         let params = request.params.as_ref().map_or("{}", |params| params.get());
-        let message = ask_message(&request.method, params.as_bytes()).ok()?;
-        Some(InputAsk { key, method: message.method(), message })
+        let message = ask_message(&request.method, params.as_bytes())
+            .map_err(|error| serde_json::Error::custom(format!("inputRequests.{key}: {error}")))?;
+        Ok(InputAsk { key, method: message.method(), message })
     });
-    Ok((asks.collect(), state))
+    Ok((asks.collect::<Result<_, serde_json::Error>>()?, state))
 }
 
 /// A question as a request; whoever sends it gives it an id of its own.
