@@ -15,7 +15,6 @@ use crate::args::Arguments;
 use crate::environment;
 use crate::exit::Failure;
 use crate::print::{self, shown};
-use crate::signals::unless_told;
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
@@ -43,31 +42,20 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// Reads the config and makes the registry; connects to nothing.
-    pub(crate) async fn new(
+    pub(crate) fn new(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
     ) -> Result<Self, Failure> {
-        Self::make(arguments, observer, None).await
+        Self::make(arguments, observer, None)
     }
 
     /// The same, where servers may ask whoever is behind `frontend`.
-    pub(crate) async fn asked(
+    pub(crate) fn asked(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
         frontend: Arc<dyn Frontend>,
     ) -> Result<Self, Failure> {
-        Self::make(arguments, observer, Some(frontend)).await
-    }
-
-    /// Does the work of a command, unless the process is told to end meanwhile, and
-    /// ends the servers either way.
-    pub(crate) async fn finish<T>(
-        &self,
-        work: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, Failure> {
-        let outcome = unless_told(work).await;
-        self.registry.close().await;
-        outcome
+        Self::make(arguments, observer, Some(frontend))
     }
 
     /// Lets servers that are connected to from now on ask this model, once a person
@@ -78,14 +66,14 @@ impl Setup {
         }
     }
 
-    async fn make(
+    fn make(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
         frontend: Option<Arc<dyn Frontend>>,
     ) -> Result<Self, Failure> {
         let places = places(arguments)?;
         let files = read(&places)?;
-        let store = unless_told(trust(arguments, &files)).await?;
+        let store = trust(arguments, &files)?;
         Self::of(arguments, places, &files, store.as_ref(), observer, frontend)
     }
 

@@ -15,5 +15,6 @@ pub mod peer;
 pub mod revision;
 pub mod rpc;
 pub mod sse;
+pub mod text;
 pub mod types;
 pub mod xml;

@@ -24,6 +24,12 @@ macro_rules! methods {
                 Self::Unknown
             }
 
+            /// Whether it may be answered with a request for input
+            /// (`basic/patterns/mrtr`).
+            pub const fn has_rounds(self) -> bool {
+                matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
+            }
+
             /// The name on the wire; empty for [`Method::Unknown`].
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* Self::Unknown => "" }

@@ -26,10 +26,7 @@ pub use server::{
 
 /// The start of some text, for a log or an error.
 fn brief(text: &[u8]) -> alloc::string::String {
-    const MOST: usize = 200;
-    let start = alloc::string::String::from_utf8_lossy(&text[..text.len().min(MOST)]);
-    let rest = if text.len() > MOST { "…" } else { "" };
-    alloc::format!("{start}{rest}")
+    crate::text::excerpt_of(text, 200)
 }
 
 /// Which exchange of the transport a message belongs to.

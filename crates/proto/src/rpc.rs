@@ -6,8 +6,10 @@
 //!
 //! Follows JSON-RPC 2.0 and `basic/index` of the specification.
 
+mod canonical;
 mod de;
 mod edit;
+mod guess;
 mod id;
 mod json;
 mod message;
@@ -18,12 +20,14 @@ mod tests;
 mod walk;
 mod write;
 
+pub use canonical::{CanonicalError, canonical};
 pub(crate) use de::{RawText, read_str};
 pub use edit::Edits;
 pub use id::Id;
 pub(crate) use json::{Cursor, check};
 pub use json::{Json, JsonError, Limits, Span};
 pub use message::{Field, Kind, Message, Scanned};
+pub(crate) use message::{Named, of_meta};
 pub(crate) use scan::scan_into;
 pub use scan::{ScanError, ScanErrorKind, scan};
 pub(crate) use spare::Spares;

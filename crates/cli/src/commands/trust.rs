@@ -5,13 +5,12 @@ use crate::exit::{Code, Failure};
 use crate::frontend::question;
 use crate::print;
 use crate::setup::{self, review};
-use crate::signals::unless_told;
 use carrick_host::trust::TrustStatus;
 use serde_json::json;
 use std::process::ExitCode;
 
 /// Shows what the project's config would run, and approves it.
-pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Failure> {
+pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Failure> {
     let mut store = setup::store()?;
     if trust.list {
         for approval in store.list() {
@@ -50,8 +49,7 @@ pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode
         print::say(&text);
         Some(true)
     } else {
-        let asked = async { Ok(question::confirmed(text.clone(), "Approve exactly this?").await) };
-        unless_told(asked).await?
+        question::confirm(&text, "Approve exactly this?")
     };
     match agreed {
         Some(true) => {

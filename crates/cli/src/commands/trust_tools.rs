@@ -14,8 +14,10 @@ pub(super) async fn run(
     trust: &Trust,
     server: &str,
 ) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None).await?;
-    setup.finish(run_in(&setup, arguments, trust, server)).await
+    let setup = Setup::new(arguments, None)?;
+    let outcome = run_in(&setup, arguments, trust, server).await;
+    setup.registry.close().await;
+    outcome
 }
 
 async fn run_in(

@@ -85,7 +85,9 @@ impl Approver {
             let form = "{\"id\":…,\"allow\":…}";
             read_answer(&mut stdin, id, form, |Answer { allow }| Ok(allow)).await
         } else {
-            question::confirmed(text(), question).await
+            let text = text();
+            let asked = tokio::task::spawn_blocking(move || question::confirm(&text, question));
+            asked.await.ok().flatten()
         };
         match allowed {
             Some(true) => Verdict::Allow,

@@ -1,6 +1,7 @@
 //! A turn on the terminal: the answer on stdout, what happens on stderr.
 
 use super::{Approver, Listener, Written, question};
+use crate::environment::colours;
 use crate::exit::Failure;
 use crate::print::{self, shown};
 use carrick::types::{Elicit, ElicitResult};
@@ -16,6 +17,7 @@ const EXCERPT: usize = 600;
 
 pub(crate) struct Terminal {
     approver: Approver,
+    colours: bool,
     written: Written,
     /// Whether the model's text has been streamed, and where it stands.
     state: Mutex<State>,
@@ -31,12 +33,17 @@ struct State {
 
 impl Terminal {
     pub(crate) fn new(approver: Approver) -> Self {
-        Self { approver, written: Written::default(), state: Mutex::default() }
+        let colours = colours();
+        Self { approver, colours, written: Written::default(), state: Mutex::default() }
     }
 
     fn say(&self, colour: &str, text: &str) {
         self.end_line();
-        print::say_in(colour, text);
+        if self.colours {
+            print::say(format_args!("\x1b[{colour}m{text}\x1b[0m"));
+        } else {
+            print::say(text);
+        }
     }
 
     fn end_line(&self) {
@@ -48,7 +55,8 @@ impl Terminal {
 
     fn stream(&self, text: &str) {
         let mut state = self.state();
-        let text = print::stdout_form(text);
+        let terminal = std::io::stdout().is_terminal();
+        let text = if terminal { shown(text) } else { text.to_owned() };
         self.written.note(print::bytes(text.as_bytes()));
         state.streamed = true;
         state.in_line = !text.ends_with('\n');
@@ -92,10 +100,8 @@ impl Frontend for Terminal {
                 self.say("2", &format!("   {progress}{total} {message}"));
             }
             Event::Error { server, message } => {
-                let server = server
-                    .as_deref()
-                    .map(|s| format!("server {}: ", quoted(s)))
-                    .unwrap_or_default();
+                let server =
+                    server.as_deref().map(|s| format!("server {s:?}: ")).unwrap_or_default();
                 self.say("31", &format!("error: {server}{}", shown(message)));
             }
             Event::Proposal { server, tool, arguments, missing, confident, .. } => {

@@ -20,7 +20,7 @@ pub(crate) fn store() -> Result<TrustStore, Failure> {
 
 /// Sees to it that every project file is approved, by the flag or by asking.
 /// Gives the approvals, unless no file needs any.
-pub(crate) async fn trust(
+pub(crate) fn trust(
     arguments: &Arguments,
     files: &[ConfigFile],
 ) -> Result<Option<TrustStore>, Failure> {
@@ -38,7 +38,7 @@ pub(crate) async fn trust(
             continue;
         }
         let text = review(file, &status);
-        match question::confirmed(text.clone(), "Approve exactly this?").await {
+        match question::confirm(&text, "Approve exactly this?") {
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
             None => {

@@ -16,7 +16,7 @@ const TAIL: usize = 400;
 /// What the model is sent. Only text and pictures are: the host declares no
 /// more.
 pub(super) fn request(ask: &CreateMessage) -> Result<Request, RpcError> {
-    if !ask.tools.is_empty() {
+    if ask.uses_tools() {
         return Err(RpcError::invalid_params("this client does not offer sampling with tools"));
     }
     if ask.messages.is_empty() {

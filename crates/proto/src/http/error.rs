@@ -4,6 +4,7 @@ use alloc::{borrow::ToOwned, string::String};
 use core::fmt;
 
 use super::field::ValueError;
+use crate::text::{excerpt, excerpt_of};
 
 /// Longest part of a value that an error message repeats, in bytes.
 const SHOWN: usize = 120;
@@ -50,8 +51,14 @@ impl HeaderMismatch {
     }
 
     pub(super) fn differs(name: &str, header: &[u8], body: Option<&str>) -> Self {
-        let header = cut(&String::from_utf8_lossy(header));
-        Self::new(name, MismatchReason::Differs { header, body: body.map(cut) })
+        let header = excerpt_of(header, SHOWN);
+        Self::new(
+            name,
+            MismatchReason::Differs {
+                header,
+                body: body.map(|body| excerpt(body, SHOWN).into_owned()),
+            },
+        )
     }
 }
 
@@ -73,15 +80,3 @@ impl fmt::Display for HeaderMismatch {
 }
 
 impl core::error::Error for HeaderMismatch {}
-
-fn cut(text: &str) -> String {
-    let mut end = text.len().min(SHOWN);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let mut shown = text[..end].to_owned();
-    if end < text.len() {
-        shown.push('…');
-    }
-    shown
-}

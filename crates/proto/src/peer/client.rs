@@ -163,7 +163,7 @@ impl ClientPeer {
 
     /// Takes one frame that came on `lane`.
     pub fn handle_input(&mut self, now: Duration, lane: Lane, bytes: Bytes) {
-        let start = bytes.slice(..bytes.len().min(200));
+        let start = bytes.clone();
         match rpc::scan_into(bytes, self.config.limits, &mut self.spares) {
             Ok(Scanned::One(message)) => self.handle_message(now, lane, message),
             Ok(Scanned::Batch(messages)) => {
@@ -294,14 +294,17 @@ impl ClientPeer {
     /// A frame that is no message. One that was meant as the answer to a call
     /// ends it: no other will come.
     fn handle_bad(&mut self, now: Duration, start: &[u8], error: ScanError) {
-        let answered = if error.is_response { number(error.id.as_ref()) } else { None };
-        if let Some(id) = answered.filter(|id| self.pending.contains_key(id)) {
+        let mut waiting = error.answers.iter().filter_map(|id| number(Some(id)));
+        let of_ours = waiting.by_ref().find(|id| self.pending.contains_key(id));
+        // A message of two ids answers neither of two calls that wait.
+        let another = waiting.any(|id| Some(id) != of_ours && self.pending.contains_key(&id));
+        if let Some(id) = of_ours.filter(|_| !another) {
             self.pending.remove(&id);
             let error = CallError::Protocol(error.to_string());
             return self.answered(now, id, Err(error));
         }
         // Whatever it is, it is no message: a print, or a log line.
-        let what = format!("{error}: {}", String::from_utf8_lossy(start));
+        let what = format!("{error}: {}", brief(start));
         self.out.push_back(ClientOutput::Ignored { what, noise: true });
     }
 
@@ -319,9 +322,9 @@ impl ClientPeer {
         };
         self.untried = false;
         if call.raw {
-            return self.forwarded(id, message);
+            return self.forwarded(id, call.method, message);
         }
-        let result = result::read(call.method, self.revision, &message);
+        let result = result::read(call.method, self.revision, self.asked.offered(), &message);
         self.spares.done(message);
         self.answered(now, id, result);
     }

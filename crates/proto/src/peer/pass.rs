@@ -40,10 +40,12 @@ impl Reply {
         self.message.kind() == Kind::Error
     }
 
-    /// Whether it asks for input before it answers (`basic/patterns/mrtr`).
+    /// Whether it asks for input before it answers (`basic/patterns/mrtr`). Where
+    /// results have no type, none does.
     pub fn is_input_required(&self) -> bool {
         let kind = self.message.text(Field::ResultType);
-        !self.is_error() && kind.is_some_and(|kind| kind == "input_required")
+        let is_typed = self.revision.rules().result_type;
+        is_typed && !self.is_error() && kind.is_some_and(|kind| kind == "input_required")
     }
 
     /// The response itself.

@@ -12,6 +12,7 @@ mod opening;
 mod pair;
 mod reopen;
 mod revisions;
+mod rounds;
 mod server;
 mod spoken;
 

@@ -3,7 +3,6 @@
 use super::change::{Addition, Op, Rebuilt, Source, Test};
 use super::translate::{Losses, Untranslatable};
 use crate::rpc::{Cursor, Edits, Json, JsonError, Span, elements, member, push_escaped};
-use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
 
@@ -31,8 +30,9 @@ pub(super) fn touches(ops: &'static [Op], text: &[u8]) -> bool {
 
 /// The same of the next value, which is left behind only if the answer is no.
 fn meets(ops: &'static [Op], cursor: &mut Cursor<'_>) -> Result<bool, JsonError> {
-    let is_for_any =
-        |op: &Op| matches!(op, Op::Swap { .. } | Op::Rebuild(_) | Op::Add(_) | Op::Require(_));
+    let is_for_any = |op: &Op| {
+        matches!(op, Op::Swap { .. } | Op::Rebuild(_) | Op::Add(_) | Op::Put(..) | Op::Require(_))
+    };
     if ops.iter().any(is_for_any) {
         return Ok(true);
     }
@@ -249,6 +249,11 @@ impl Pass<'_> {
                 }
                 None
             }
+            Op::Put(name, other) if text != other.as_bytes() => {
+                self.losses.note(self.path, Some(name), "replaced");
+                self.edits.replace(value, other);
+                None
+            }
             _ => None,
         };
         let Some(name) = lost else { return Ok(false) };
@@ -281,6 +286,7 @@ impl Pass<'_> {
                     };
                     added.push(pair(name, text));
                 }
+                Op::Put(name, text) => added.push(pair(name, text.as_bytes())),
                 Op::Require(name) => {
                     self.path.push(name);
                     return Err(Untranslatable::Missing(self.path.join(".")).into());
@@ -324,7 +330,7 @@ impl Pass<'_> {
 
     fn impossible(&self, value: Span, why: &'static str) -> Untranslatable {
         let found = &self.source[value.range()];
-        let found = String::from_utf8_lossy(&found[..found.len().min(120)]).into_owned();
+        let found = crate::text::excerpt_of(found, 120);
         Untranslatable::Value { path: self.path.join("."), why, found }
     }
 }

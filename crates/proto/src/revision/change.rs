@@ -41,6 +41,8 @@ pub(super) enum Op {
     Rebuild(Rebuild),
     /// Adds a member in front of the others, unless it is there.
     Add(Addition),
+    /// Makes this JSON text the member's value, whatever is there.
+    Put(&'static str, &'static str),
     /// Takes a member out whose content the target says in another way.
     Drop(&'static str),
     /// Takes a member out that the target has no place for: a loss.
@@ -67,6 +69,7 @@ impl Op {
             | Self::Forget(name)
             | Self::ForgetIf(name, _)
             | Self::Swap { name, .. }
+            | Self::Put(name, _)
             | Self::Require(name)
             | Self::RefuseIf(name, _)
             | Self::Add(Addition { name, .. }) => Some(name),

@@ -103,7 +103,8 @@ pub(super) const CHANGES: &[Change] = &[
     },
 ];
 
-const TYPE: Op = default("resultType", "\"complete\"");
+// Whatever stood there before there were types said nothing of this.
+const TYPE: Op = Op::Put("resultType", "\"complete\"");
 // A server that gives no hint has said nothing about keeping its answer.
 const TTL: Op = default("ttlMs", "0");
 const SCOPE: Op = default("cacheScope", "\"private\"");

@@ -77,54 +77,119 @@ pub enum Field {
 
 pub(crate) const FIELDS: usize = 24;
 
-impl Field {
-    /// Members of `params`.
-    pub(crate) fn of_params(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"name" => Self::Name,
-            b"arguments" => Self::Arguments,
-            b"_meta" => Self::Meta,
-            b"uri" => Self::Uri,
-            b"cursor" => Self::Cursor,
-            b"level" => Self::Level,
-            b"ref" => Self::Reference,
-            b"taskId" => Self::TaskId,
-            b"requestId" => Self::RequestId,
-            b"requestState" => Self::RequestState,
-            b"inputResponses" => Self::InputResponses,
-            b"protocolVersion" => Self::ProtocolVersion,
-            b"progressToken" => Self::ProgressToken,
-            _ => return None,
-        })
-    }
+/// What a member's name is to a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// A member whose place a scan notes.
+    Field(Field),
+    /// A member that others read by its name.
+    Known,
+    /// The name of one of these but for the case of its letters.
+    Shadow,
+    /// Nothing that is known.
+    Other,
+}
 
-    /// Members of `result`.
-    pub(crate) fn of_result(name: &[u8]) -> Option<Self> {
-        Some(match name {
-            b"content" => Self::Content,
-            b"structuredContent" => Self::StructuredContent,
-            b"resultType" => Self::ResultType,
-            b"_meta" => Self::Meta,
-            b"inputRequests" => Self::InputRequests,
-            b"requestState" => Self::RequestState,
-            b"task" => Self::Task,
-            _ => return None,
-        })
-    }
-
-    /// Members of `_meta`.
-    pub(crate) fn of_meta(name: &[u8]) -> Option<Self> {
-        if name == b"progressToken" {
-            return Some(Self::MetaProgressToken);
+/// The members that are read of one object of the envelope, wherever they are read:
+/// `fields` are those whose places a scan notes, `known` the others. What is looked
+/// up, and what counts as the same name in other letters, follows from one list.
+macro_rules! members {
+    (
+        $(#[$doc:meta])* $object:ident, $tested:ident;
+        fields { $($field_name:literal => $field:ident,)* }
+        known { $($known:literal)* }
+    ) => {
+        $(#[$doc])*
+        pub(crate) fn $object(name: &[u8]) -> Named {
+            const NAMES: &[&[u8]] = &[$($field_name,)* $($known,)*];
+            match name {
+                $($field_name => Named::Field(Field::$field),)*
+                $($known => Named::Known,)*
+                _ if NAMES.iter().any(|known| known.eq_ignore_ascii_case(name)) => Named::Shadow,
+                _ => Named::Other,
+            }
         }
-        Some(match name.strip_prefix(b"io.modelcontextprotocol/")? {
-            b"protocolVersion" => Self::MetaProtocolVersion,
-            b"clientInfo" => Self::MetaClientInfo,
-            b"clientCapabilities" => Self::MetaClientCapabilities,
-            b"logLevel" => Self::MetaLogLevel,
-            b"subscriptionId" => Self::MetaSubscriptionId,
-            _ => return None,
-        })
+
+        #[cfg(test)]
+        pub(crate) const $tested: &[&[u8]] = &[$($field_name,)* $($known,)*];
+    };
+}
+
+members! {
+    /// Members of a message.
+    of_envelope, OF_ENVELOPE;
+    fields {}
+    known { b"jsonrpc" b"id" b"method" b"params" b"result" b"error" }
+}
+
+members! {
+    /// Members of `params`.
+    of_params, OF_PARAMS;
+    fields {
+        b"name" => Name,
+        b"arguments" => Arguments,
+        b"_meta" => Meta,
+        b"uri" => Uri,
+        b"cursor" => Cursor,
+        b"level" => Level,
+        b"ref" => Reference,
+        b"taskId" => TaskId,
+        b"requestId" => RequestId,
+        b"requestState" => RequestState,
+        b"inputResponses" => InputResponses,
+        b"protocolVersion" => ProtocolVersion,
+        b"progressToken" => ProgressToken,
+    }
+    known {
+        b"argument" b"capabilities" b"clientInfo" b"context" b"createdAt" b"data" b"elicitationId"
+        b"includeContext" b"lastUpdatedAt" b"logger" b"maxTokens" b"message" b"messages"
+        b"metadata" b"mode" b"modelPreferences" b"notifications" b"pollInterval" b"progress"
+        b"reason" b"requestedSchema" b"status" b"statusMessage" b"stopSequences" b"systemPrompt"
+        b"task" b"temperature" b"toolChoice" b"tools" b"total" b"ttl" b"url"
+    }
+}
+
+members! {
+    /// Members of `result`.
+    of_result, OF_RESULT;
+    fields {
+        b"content" => Content,
+        b"structuredContent" => StructuredContent,
+        b"resultType" => ResultType,
+        b"_meta" => Meta,
+        b"inputRequests" => InputRequests,
+        b"requestState" => RequestState,
+        b"task" => Task,
+    }
+    known {
+        b"action" b"cacheScope" b"capabilities" b"completion" b"contents" b"createdAt"
+        b"description" b"instructions" b"isError" b"lastUpdatedAt" b"messages" b"model"
+        b"nextCursor" b"pollInterval" b"prompts" b"protocolVersion" b"resourceTemplates"
+        b"resources" b"role" b"roots" b"serverInfo" b"status" b"statusMessage" b"stopReason"
+        b"supportedVersions" b"taskId" b"tasks" b"tools" b"ttl" b"ttlMs"
+    }
+}
+
+members! {
+    /// Members of `error`.
+    of_error, OF_ERROR;
+    fields {}
+    known { b"code" b"message" b"data" }
+}
+
+members! {
+    /// Members of `_meta`.
+    of_meta, OF_META;
+    fields {
+        b"progressToken" => MetaProgressToken,
+        b"io.modelcontextprotocol/protocolVersion" => MetaProtocolVersion,
+        b"io.modelcontextprotocol/clientInfo" => MetaClientInfo,
+        b"io.modelcontextprotocol/clientCapabilities" => MetaClientCapabilities,
+        b"io.modelcontextprotocol/logLevel" => MetaLogLevel,
+        b"io.modelcontextprotocol/subscriptionId" => MetaSubscriptionId,
+    }
+    known {
+        b"io.modelcontextprotocol/related-task" b"io.modelcontextprotocol/serverInfo"
     }
 }
 

@@ -1,8 +1,8 @@
 //! The one scan that turns bytes into a [`Message`].
 
 use super::json::{Cursor, Key};
-use super::message::{FIELDS, Field, Kind, Message, Parts, Scanned};
-use super::{Id, JsonError, Limits, Span, Spares};
+use super::message::{self, FIELDS, Field, Kind, Message, Named, Parts, Scanned};
+use super::{Id, JsonError, Limits, Span, Spares, guess};
 use crate::method::Method;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,6 +21,9 @@ pub struct ScanError {
     pub is_response: bool,
     /// Whether it looked like a notification, which is never answered either.
     pub is_notification: bool,
+    /// The requests that it may have been meant to answer: the ids that it has, or
+    /// seems to have where it is no JSON, if it has no method.
+    pub answers: Vec<Id>,
 }
 
 /// What is wrong with a frame.
@@ -84,7 +87,7 @@ impl core::error::Error for ScanError {}
 
 impl From<ScanErrorKind> for ScanError {
     fn from(kind: ScanErrorKind) -> Self {
-        Self { kind, id: None, is_response: false, is_notification: false }
+        Self { kind, id: None, is_response: false, is_notification: false, answers: Vec::new() }
     }
 }
 
@@ -103,7 +106,7 @@ pub(crate) fn scan_into(
     limits: Limits,
     spares: &mut Spares,
 ) -> Result<Scanned, ScanError> {
-    let mut cursor = Cursor::new(&bytes, limits).map_err(ScanErrorKind::Json)?;
+    let mut cursor = Cursor::new(&bytes, limits).map_err(|error| broken(&bytes, error))?;
     match cursor.peek() {
         Some(b'{') => message(&bytes, &mut cursor, spares).map(Scanned::One),
         Some(b'[') => batch(&bytes, &mut cursor, limits, spares).map(Scanned::Batch),
@@ -137,6 +140,13 @@ fn batch(
     Ok(spans.into_iter().map(one).collect())
 }
 
+/// What a frame that is not JSON comes to. Its answer has no id, as any would be a
+/// guess; but whoever waits for a response may guess that it was this one.
+fn broken(bytes: &[u8], error: JsonError) -> ScanError {
+    let answers = guess::answered(bytes).into_iter().collect();
+    ScanError { answers, ..ScanErrorKind::Json(error).into() }
+}
+
 /// What a pass over the envelope has seen so far.
 #[derive(Default)]
 struct Seen {
@@ -148,8 +158,8 @@ struct Seen {
     error: Option<Span>,
     fields: [Option<Span>; FIELDS],
     shadows: Vec<Span>,
-    /// Whether there are several ids, so that none can be told to be it.
-    ids: bool,
+    /// The first of several ids.
+    other_id: Option<Span>,
     /// The first fault that JSON itself does not forbid; reading goes on, so
     /// that the answer can carry the id.
     fault: Option<ScanErrorKind>,
@@ -162,8 +172,7 @@ fn message(
 ) -> Result<Message, ScanError> {
     let mut seen = Seen::default();
     if let Err(e) = envelope(cursor, &mut seen).and_then(|()| cursor.end()) {
-        // With broken JSON the id is a guess, so the answer has none.
-        return Err(ScanErrorKind::Json(e).into());
+        return Err(broken(bytes, e));
     }
     judge(bytes, seen, spares)
 }
@@ -173,48 +182,42 @@ fn envelope(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<(), JsonError> {
     while more {
         let key = cursor.key()?;
         let name = cursor.name(key);
-        match &*name {
-            b"params" => {
-                let span = members(cursor, seen, Field::of_params)?;
-                fill(&mut seen.params, span, &mut seen.fault, &name);
+        let span = match &*name {
+            b"params" => members(cursor, seen, message::of_params)?,
+            b"result" => members(cursor, seen, message::of_result)?,
+            b"error" => members(cursor, seen, message::of_error)?,
+            _ => cursor.value()?,
+        };
+        let place = match &*name {
+            b"jsonrpc" => Some(&mut seen.version),
+            b"id" => {
+                seen.other_id = seen.other_id.or(seen.id);
+                Some(&mut seen.id)
             }
-            b"result" => {
-                let span = members(cursor, seen, Field::of_result)?;
-                fill(&mut seen.result, span, &mut seen.fault, &name);
+            b"method" => Some(&mut seen.method),
+            b"params" => Some(&mut seen.params),
+            b"result" => Some(&mut seen.result),
+            b"error" => Some(&mut seen.error),
+            other => {
+                if message::of_envelope(other) == Named::Shadow {
+                    seen.shadows.push(member(key, span));
+                }
+                None
             }
-            _ => {
-                let span = cursor.value()?;
-                let place = match &*name {
-                    b"jsonrpc" => &mut seen.version,
-                    b"id" => {
-                        seen.ids |= seen.id.is_some();
-                        &mut seen.id
-                    }
-                    b"method" => &mut seen.method,
-                    b"error" => &mut seen.error,
-                    _ => {
-                        let known: [&[u8]; 6] =
-                            [b"jsonrpc", b"id", b"method", b"params", b"result", b"error"];
-                        if known.iter().any(|k| k.eq_ignore_ascii_case(&name)) {
-                            seen.shadows.push(member(key, span));
-                        }
-                        more = cursor.more(b'}')?;
-                        continue;
-                    }
-                };
-                fill(place, span, &mut seen.fault, &name);
-            }
+        };
+        if let Some(place) = place {
+            fill(place, span, &mut seen.fault, &name);
         }
         more = cursor.more(b'}')?;
     }
     Ok(())
 }
 
-/// Reads `params` or `result`, noting the members that `known` names.
+/// Reads an object of the envelope, noting the members that `named` knows.
 fn members(
     cursor: &mut Cursor<'_>,
     seen: &mut Seen,
-    known: fn(&[u8]) -> Option<Field>,
+    named: fn(&[u8]) -> Named,
 ) -> Result<Span, JsonError> {
     if cursor.peek() != Some(b'{') {
         return cursor.value();
@@ -224,33 +227,15 @@ fn members(
     while more {
         let key = cursor.key()?;
         let name = cursor.name(key);
-        let field = known(&name);
-        let span = match field {
-            Some(Field::Meta) => meta(cursor, seen)?,
+        let named = named(&name);
+        let span = match named {
+            Named::Field(Field::Meta) => members(cursor, seen, message::of_meta)?,
             _ => cursor.value()?,
         };
-        match field {
-            Some(f) => fill(&mut seen.fields[f as usize], span, &mut seen.fault, &name),
-            None if shadows(&name, known) => seen.shadows.push(member(key, span)),
-            None => {}
-        }
-        more = cursor.more(b'}')?;
-    }
-    Ok(Span::new(start, cursor.at()))
-}
-
-fn meta(cursor: &mut Cursor<'_>, seen: &mut Seen) -> Result<Span, JsonError> {
-    if cursor.peek() != Some(b'{') {
-        return cursor.value();
-    }
-    let start = cursor.at();
-    let mut more = cursor.open(b'{', b'}')?;
-    while more {
-        let key = cursor.key()?;
-        let name = cursor.name(key);
-        let span = cursor.value()?;
-        if let Some(f) = Field::of_meta(&name) {
-            fill(&mut seen.fields[f as usize], span, &mut seen.fault, &name);
+        match named {
+            Named::Field(f) => fill(&mut seen.fields[f as usize], span, &mut seen.fault, &name),
+            Named::Shadow => seen.shadows.push(member(key, span)),
+            Named::Known | Named::Other => {}
         }
         more = cursor.more(b'}')?;
     }
@@ -264,30 +249,6 @@ fn fill(place: &mut Option<Span>, span: Span, fault: &mut Option<ScanErrorKind>,
     *place = Some(span);
 }
 
-/// Whether a name differs from a known member only by case.
-fn shadows(name: &[u8], known: fn(&[u8]) -> Option<Field>) -> bool {
-    if !name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase) {
-        return false;
-    }
-    const NAMES: [&[u8]; 14] = [
-        b"name",
-        b"arguments",
-        b"_meta",
-        b"uri",
-        b"cursor",
-        b"level",
-        b"ref",
-        b"taskId",
-        b"requestId",
-        b"requestState",
-        b"inputResponses",
-        b"protocolVersion",
-        b"progressToken",
-        b"resultType",
-    ];
-    NAMES.iter().any(|n| n.eq_ignore_ascii_case(name) && known(n).is_some())
-}
-
 /// A whole member: name, colon and value.
 fn member(key: Key, value: Span) -> Span {
     Span::new(key.span.start() - 1, value.end())
@@ -297,11 +258,23 @@ fn judge(bytes: &Bytes, seen: Seen, spares: &mut Spares) -> Result<Message, Scan
     let text = |span: Span| &bytes[span.range()];
     let null = |span: Span| text(span) == b"null";
     let id = seen.id.filter(|span| !null(*span));
-    let read = id.filter(|_| !seen.ids).and_then(|span| Id::read(text(span)));
+    let read = id.and_then(|span| Id::read(text(span)));
+    // Of two ids nobody can tell which it has, unless they are one.
+    let other = seen.other_id.and_then(|span| Id::read(text(span)));
+    let unsure = seen.other_id.is_some() && other != read;
     let is_response = seen.method.is_none() && (seen.result.is_some() || seen.error.is_some());
     let named = seen.method.is_some_and(|span| text(span).first() == Some(&b'"'));
     let is_notification = named && seen.id.is_none();
-    let fail = |kind| ScanError { kind, id: read.clone(), is_response, is_notification };
+    let fail = |kind| ScanError {
+        kind,
+        id: read.clone().filter(|_| !unsure),
+        is_response,
+        is_notification,
+        answers: match seen.method {
+            None => read.iter().chain(&other).cloned().collect(),
+            Some(_) => Vec::new(),
+        },
+    };
 
     if let Some(fault) = seen.fault {
         return Err(fail(fault));

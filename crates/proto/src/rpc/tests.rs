@@ -60,6 +60,48 @@ fn d001_names_match_exactly_and_near_ones_have_no_effect() {
 }
 
 #[test]
+fn f42_every_name_that_is_known_is_known_in_other_letters() {
+    use super::message::{OF_ENVELOPE, OF_ERROR, OF_META, OF_PARAMS, OF_RESULT};
+    let within = |place: &str, member: &str| match place {
+        "" => format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x",{member}}}"#),
+        "params" => format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{{member}}}}}"#),
+        "meta" => {
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"_meta":{{{member}}}}}}}"#)
+        }
+        place => format!(r#"{{"jsonrpc":"2.0","id":1,"{place}":{{{member}}}}}"#),
+    };
+    let mut names = 0;
+    for (place, table) in [
+        ("", OF_ENVELOPE),
+        ("params", OF_PARAMS),
+        ("result", OF_RESULT),
+        ("error", OF_ERROR),
+        ("meta", OF_META),
+    ] {
+        for name in table {
+            let name = core::str::from_utf8(name).unwrap();
+            names += 1;
+            for other in [name.to_ascii_uppercase(), name.to_ascii_lowercase()] {
+                let message = one(&within(place, &format!(r#""{other}" : 1"#)));
+                let shadows = message.map(|message| message.shadows().to_vec());
+                if other == name {
+                    // It may be refused where it means something.
+                    assert!(
+                        shadows.is_ok_and(|s| s.is_empty()) || place.is_empty(),
+                        "{place} {other}"
+                    );
+                } else {
+                    assert_eq!(shadows.unwrap().len(), 1, "{place} {other}");
+                }
+            }
+        }
+    }
+    assert!(names > 90, "{names}");
+    let own = one(&within("params", r#""Own":1,"own":2,"arguments":{"Name":1}"#)).unwrap();
+    assert!(own.shadows().is_empty());
+}
+
+#[test]
 fn members_that_decide_something_may_not_appear_twice() {
     let twice = [
         r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,

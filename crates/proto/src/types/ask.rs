@@ -161,10 +161,11 @@ pub struct CreateMessage {
     /// Which context of servers to add.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_context: Option<String>,
-    /// Tools that the model may use.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<super::Tool>,
-    /// Whether it must use one.
+    /// Tools that the model may use; only for clients that declare
+    /// `sampling.tools`, as is an empty list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<super::Tool>>,
+    /// Whether it must use one; only for clients that declare `sampling.tools`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<RawJson>,
     /// For the provider.
@@ -184,10 +185,15 @@ impl CreateMessage {
             stop_sequences: Vec::new(),
             model_preferences: None,
             include_context: None,
-            tools: Vec::new(),
+            tools: None,
             tool_choice: None,
             metadata: None,
         }
+    }
+
+    /// Whether it has what a client must have declared `sampling.tools` for.
+    pub fn uses_tools(&self) -> bool {
+        self.tools.is_some() || self.tool_choice.is_some()
     }
 }
 

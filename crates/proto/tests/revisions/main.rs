@@ -2,7 +2,8 @@
 //!
 //! The schemas stay outside the repository: `CARRICK_SPEC_DIR` names their
 //! folder (by default `../shared/spec` from the repository's root), and
-//! `cargo xtask spec` fetches them. Without them these tests say so and pass.
+//! `cargo xtask spec` fetches them. Without them these tests say so and pass,
+//! but where `CARRICK_SPEC_DIR` or `CI` is set they fail.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,

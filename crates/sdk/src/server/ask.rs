@@ -27,6 +27,7 @@ use carrick_proto::types::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 use std::fmt;
 use std::future::Future;
 use tokio::sync::oneshot;
@@ -36,7 +37,7 @@ use tokio::sync::oneshot;
 #[non_exhaustive]
 pub enum AskError {
     /// The client did not declare the capability that the ask needs.
-    NotOffered(&'static str),
+    NotOffered(String),
     /// No request of the server's can reach the client on this connection now.
     NoWay(String),
     /// The client answered with an error.
@@ -81,7 +82,7 @@ impl Context {
         ask: &Elicit,
     ) -> Result<ElicitResult, AskError> {
         let form = matches!(ask, Elicit::Form { .. });
-        self.require("elicitation", |can| offers_elicitation(can, form))?;
+        self.require(&["elicitation"], |can| offers_elicitation(can, form))?;
         let answer: ElicitResult = self.ask(key, Method::ElicitationCreate, ask).await?;
         match checks::form_misfit(ask, &answer) {
             None => Ok(answer),
@@ -93,7 +94,9 @@ impl Context {
     /// since 2026-07-28, and in daily use in the revisions before.)
     ///
     /// # Errors
-    /// When the client cannot be asked, or answers with an error.
+    /// When the client cannot be asked, or answers with an error. Tools, a list of none
+    /// included, and a choice of them are only for clients that declare
+    /// `sampling.tools`.
     pub async fn sample(&self, ask: &CreateMessage) -> Result<CreateMessageResult, AskError> {
         self.sample_as(None, ask).await
     }
@@ -107,7 +110,10 @@ impl Context {
         key: Option<&str>,
         ask: &CreateMessage,
     ) -> Result<CreateMessageResult, AskError> {
-        self.require("sampling", |c| c.sampling.is_some())?;
+        self.require(&["sampling"], |can| can.sampling.is_some())?;
+        if ask.uses_tools() {
+            self.require(&["sampling", "tools"], ClientCapabilities::has_sampling_tools)?;
+        }
         self.ask(key, Method::SamplingCreateMessage, ask).await
     }
 
@@ -127,7 +133,7 @@ impl Context {
     pub async fn roots_as(&self, key: Option<&str>) -> Result<Vec<Root>, AskError> {
         #[derive(Serialize)]
         struct Nothing {}
-        self.require("roots", |c| c.roots.is_some())?;
+        self.require(&["roots"], |can| can.roots.is_some())?;
         let result: ListRootsResult = self.ask(key, Method::RootsList, &Nothing {}).await?;
         Ok(result.roots)
     }
@@ -157,17 +163,20 @@ impl Context {
         }
     }
 
+    /// Sees that the client declares a capability, named by the way to it.
     fn require(
         &self,
-        name: &'static str,
+        way: &'static [&'static str],
         offered: impl Fn(&ClientCapabilities) -> bool,
     ) -> Result<(), AskError> {
-        if self.client_capabilities().is_some_and(|c| offered(&c)) {
+        if self.client_capabilities().is_some_and(|can| offered(&can)) {
             return Ok(());
         }
+        let name = way.join(".");
         if let Some(round) = self.round() {
             // A client of this kind is told what the request needs.
-            let data = serde_json::json!({ "requiredCapabilities": { name: {} } });
+            let required = way.iter().rev().fold(json!({}), |inner, name| json!({ *name: inner }));
+            let data = json!({ "requiredCapabilities": required });
             let text = format!("this request needs the client capability {name}");
             round.fail(RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(&data));
         }
@@ -217,17 +226,5 @@ impl Context {
 
 /// Whether a client can be asked for input in this way.
 pub(super) fn offers_elicitation(can: &ClientCapabilities, form: bool) -> bool {
-    can.elicitation.as_ref().is_some_and(|capability| modes(capability, form))
-}
-
-/// Whether a client's elicitation capability has the mode; an empty one is a
-/// form's.
-fn modes(capability: &RawJson, form: bool) -> bool {
-    let value: serde_json::Value = serde_json::from_str(capability.get()).unwrap_or_default();
-    let Some(members) = value.as_object() else { return false };
-    if form {
-        members.is_empty() || members.contains_key("form")
-    } else {
-        members.contains_key("url")
-    }
+    if form { can.has_forms() } else { can.has_pages() }
 }

@@ -9,7 +9,9 @@ use super::{Answering, CallInfo, Outbox, Request, Server, Texts};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
+use carrick_proto::text::excerpt;
 use carrick_proto::types::RpcError;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -168,8 +170,8 @@ fn texts(call: &Call) -> Result<Texts, RpcError> {
 }
 
 /// The start of a name, for an error.
-fn brief(name: &str) -> &str {
-    &name[..name.floor_char_boundary(200)]
+fn brief(name: &str) -> Cow<'_, str> {
+    excerpt(name, 200)
 }
 
 /// An error about a resource that is not there, with the code that the revision

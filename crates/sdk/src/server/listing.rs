@@ -5,6 +5,7 @@ use bytes::Bytes;
 use carrick_proto::method::Method;
 use carrick_proto::revision::{Part, Revision, translate};
 use carrick_proto::rpc::{Json, Limits};
+use carrick_proto::text::excerpt;
 use carrick_proto::types::CacheHints;
 use carrick_proto::types::RpcError;
 use serde::Serialize;
@@ -219,8 +220,7 @@ impl Page {
 
 /// -32602 for a cursor that this server never gave out.
 pub(super) fn unknown_cursor(cursor: &str) -> RpcError {
-    let brief = &cursor[..cursor.floor_char_boundary(200)];
-    RpcError::invalid_params(format!("unknown cursor {brief:?}"))
+    RpcError::invalid_params(format!("unknown cursor {:?}", excerpt(cursor, 200)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::{Call, CallKey, Identity};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
+use carrick_proto::text::excerpt;
 use carrick_proto::types::LogLevel;
 use std::sync::Arc;
 
@@ -49,8 +50,7 @@ pub trait Connection: Send {
     /// Hears of a notification that the engine has no use for itself.
     fn notified(&mut self, message: Message) {
         let name = message.method_name();
-        let brief = &name[..name.floor_char_boundary(200)];
-        tracing::debug!(method = brief, "a notification has no effect");
+        tracing::debug!(method = &*excerpt(&name, 200), "a notification has no effect");
     }
 }
 

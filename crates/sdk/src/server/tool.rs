@@ -108,7 +108,6 @@ impl Tool {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.annotations_mut().read_only_hint = Some(true);
-        self.annotations_mut().open_world_hint = Some(false);
         self
     }
 

@@ -1,5 +1,6 @@
 //! What does not fit, said for those who have to mend it.
 
+use carrick_proto::text::excerpt;
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::paths::{Location, LocationSegment};
@@ -32,7 +33,7 @@ pub(super) fn values<'a>(
         }
         text.push_str(&one(&error, schema));
     }
-    (!text.is_empty()).then(|| cut(text, MAX_TEXT))
+    (!text.is_empty()).then(|| cut(&text, MAX_TEXT))
 }
 
 /// Says what is wrong with a schema.
@@ -42,7 +43,7 @@ pub(super) fn schema(error: &ValidationError<'_>) -> String {
             format!("{} is no pattern that can be matched in linear time", brief(error.instance()))
         }
         Kind::AnyOf { .. } => format!("{} is not allowed", brief(error.instance())),
-        _ => cut(error.masked_with(brief(error.instance())).to_string(), 4 * MAX_QUOTED),
+        _ => cut(&error.masked_with(brief(error.instance())).to_string(), 4 * MAX_QUOTED),
     };
     match path(error.instance_path()) {
         place if place.is_empty() => what,
@@ -52,7 +53,7 @@ pub(super) fn schema(error: &ValidationError<'_>) -> String {
 
 /// A value, shortened.
 pub(super) fn brief(value: &Value) -> String {
-    cut(value.to_string(), MAX_QUOTED)
+    cut(&value.to_string(), MAX_QUOTED)
 }
 
 fn one(error: &ValidationError<'_>, schema: &Value) -> String {
@@ -98,7 +99,7 @@ fn demand(kind: &Kind, error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::MaxProperties { limit } => format!("must have at most {limit} members"),
         Kind::UniqueItems => "must not have the same element twice".into(),
         Kind::Pattern { pattern } => {
-            let pattern = cut(pattern.clone(), MAX_QUOTED);
+            let pattern = cut(pattern, MAX_QUOTED);
             format!("must match the pattern {pattern}{}", seen())
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
@@ -112,7 +113,7 @@ fn demand(kind: &Kind, error: &ValidationError<'_>, schema: &Value) -> String {
         Kind::PropertyNames { error } => {
             format!("has a name that it must not have: {}", brief(error.instance()))
         }
-        _ => cut(error.masked_with(brief(error.instance())).to_string(), 4 * MAX_QUOTED),
+        _ => cut(&error.masked_with(brief(error.instance())).to_string(), 4 * MAX_QUOTED),
     }
 }
 
@@ -184,15 +185,11 @@ fn join(path: &str, segment: &LocationSegment<'_>) -> String {
 fn quoted(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'$');
     if !name.is_empty() && name.bytes().all(plain) {
-        return cut(name.to_owned(), MAX_QUOTED);
+        return cut(name, MAX_QUOTED);
     }
     brief(&Value::from(name))
 }
 
-fn cut(mut text: String, longest: usize) -> String {
-    if text.len() > longest {
-        text.truncate(text.floor_char_boundary(longest));
-        text.push('…');
-    }
-    text
+fn cut(text: &str, longest: usize) -> String {
+    excerpt(text, longest).into_owned()
 }

@@ -123,15 +123,16 @@ impl ClientPeer {
     }
 
     /// The answer to a request that was passed on.
-    pub(super) fn forwarded(&mut self, id: u64, message: Message) {
+    pub(super) fn forwarded(&mut self, id: u64, method: Method, message: Message) {
         let object = message.kind() == Kind::Error || message.body_bytes().first() == Some(&b'{');
         let reply = Reply::new(message, self.revision).filter(|_| object);
+        let broken = |what: &str| ClientOutput::Resolved(id, Err(CallError::Protocol(what.into())));
         let output = match reply {
-            Some(reply) => ClientOutput::Forwarded(id, reply),
-            None => {
-                let error = CallError::Protocol("the result is not an object".into());
-                ClientOutput::Resolved(id, Err(error))
+            Some(reply) if reply.is_input_required() && !method.has_rounds() => {
+                broken("a request for input in answer to what has no such answer")
             }
+            Some(reply) => ClientOutput::Forwarded(id, reply),
+            None => broken("the result is not an object"),
         };
         self.out.push_back(output);
     }

@@ -15,9 +15,7 @@ use core::time::Duration;
 /// What the server may ask, and what it has asked.
 #[derive(Default)]
 pub(super) struct Asked {
-    elicitation: bool,
-    sampling: bool,
-    roots: bool,
+    offered: ClientCapabilities,
     /// Those that wait for an answer, and the call that each belongs to, if
     /// that is known.
     open: BTreeMap<Id, (Method, Option<u64>)>,
@@ -25,13 +23,8 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn new(capabilities: &str) -> Self {
-        let offered: ClientCapabilities = serde_json::from_str(capabilities).unwrap_or_default();
-        Self {
-            elicitation: offered.elicitation.is_some(),
-            sampling: offered.sampling.is_some(),
-            roots: offered.roots.is_some(),
-            open: BTreeMap::new(),
-        }
+        let offered = serde_json::from_str(capabilities).unwrap_or_default();
+        Self { offered, open: BTreeMap::new() }
     }
 
     /// Forgets what waits for an answer: nobody will take it.
@@ -39,13 +32,9 @@ impl Asked {
         core::mem::take(&mut self.open).into_keys()
     }
 
-    fn offers(&self, method: Method) -> bool {
-        match method {
-            Method::ElicitationCreate => self.elicitation,
-            Method::SamplingCreateMessage => self.sampling,
-            Method::RootsList => self.roots,
-            _ => false,
-        }
+    /// What the client has declared.
+    pub(super) fn offered(&self) -> &ClientCapabilities {
+        &self.offered
     }
 }
 
@@ -117,10 +106,16 @@ impl ClientPeer {
             return self.push_plain(bytes, Method::Unknown, "");
         }
         // Without a session the server has no requests of its own.
-        if !self.asked.offers(method) || !self.revision().rules().server_requests {
+        if !self.asked.offered.offers(method) || !self.revision().rules().server_requests {
             let name = message.method_name();
             let text = format!("this client does not offer {:?}", brief(name.as_bytes()));
             return self.refuse(id, &RpcError::new(RpcError::METHOD_NOT_FOUND, text));
+        }
+        // What is passed on is read where it is passed to.
+        if !self.config.forwarding
+            && let Err(error) = self.asked.offered.admit(method, message.body_bytes())
+        {
+            return self.refuse(id, &error);
         }
         let id = id.clone();
         if self.asked.open.len() >= self.config.max_asks || self.asked.open.contains_key(&id) {

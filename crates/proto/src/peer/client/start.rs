@@ -126,7 +126,8 @@ impl ClientPeer {
             return false;
         }
         self.opening.late = None;
-        let json = result::read(Method::ServerDiscover, Revision::NEWEST, message);
+        let (method, offered) = (Method::ServerDiscover, self.asked.offered());
+        let json = result::read(method, Revision::NEWEST, offered, message);
         let discovered = json.ok().and_then(|json| discovered(&json, &self.config).ok().flatten());
         self.opening.discovered = discovered;
         self.opening.discovered.is_some()

@@ -2,7 +2,7 @@
 
 use super::{Caller, moved};
 use crate::revision::Revision;
-use crate::rpc::{Cursor, Field, Id, JsonError, Message, Span, member};
+use crate::rpc::{Cursor, Field, Id, JsonError, Message, Named, Span, member, of_meta};
 use alloc::vec::Vec;
 
 /// The members of `_meta` that belong to one hop.
@@ -46,7 +46,7 @@ impl MetaAt {
             let key = cursor.key()?;
             let name = cursor.name(key);
             let value = cursor.value()?;
-            let known = HOP.iter().position(|(field, _)| Field::of_meta(&name) == Some(*field));
+            let known = HOP.iter().position(|(field, _)| of_meta(&name) == Named::Field(*field));
             if let Some(at) = known {
                 self.members[at] =
                     Some(Span::new(meta.start() + value.start(), meta.start() + value.end()));

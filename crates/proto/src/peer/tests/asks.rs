@@ -6,6 +6,7 @@ use crate::method::Method;
 use crate::types::RpcError;
 
 const OFFERS: &str = r#"{"elicitation":{},"roots":{}}"#;
+const ASK: &[u8] = br#"{"message":"m","requestedSchema":{"type":"object"}}"#;
 
 fn calling(era: Era) -> (Pair, CallKey) {
     let mut pair = Pair::with_capabilities(era, OFFERS);
@@ -19,15 +20,12 @@ fn calling(era: Era) -> (Pair, CallKey) {
 fn a_session_carries_a_question_and_its_answer() {
     let (mut pair, key) = calling(Era::Legacy);
     assert_eq!(pair.calls[0].client_capabilities.as_deref(), Some(OFFERS));
-    let ask = pair.server.ask(key, Method::ElicitationCreate, b"{\"message\":\"m\"}").unwrap();
+    let ask = pair.server.ask(key, Method::ElicitationCreate, ASK).unwrap();
     pair.drive();
     let Some(ClientOutput::Request { id, method, params }) = pair.heard.pop() else {
         panic!("{:?}", pair.heard)
     };
-    assert_eq!(
-        (method, params.as_bytes()),
-        (Method::ElicitationCreate, &b"{\"message\":\"m\"}"[..])
-    );
+    assert_eq!((method, params.as_bytes()), (Method::ElicitationCreate, ASK));
     pair.client.respond(pair.now, &id, Ok(br#"{"action":"decline"}"#.to_vec()));
     pair.drive();
     let (of, answer) = pair.answered.pop().unwrap();
@@ -42,7 +40,7 @@ fn a_session_carries_a_question_and_its_answer() {
 fn a_call_waits_for_the_answer_of_a_person_but_not_forever() {
     let options = CallOptions::default();
     let asked = |pair: &mut Pair, key| {
-        pair.server.ask(key, Method::ElicitationCreate, b"{\"message\":\"m\"}").unwrap();
+        pair.server.ask(key, Method::ElicitationCreate, ASK).unwrap();
         pair.drive();
         let Some(ClientOutput::Request { id, .. }) = pair.heard.pop() else {
             panic!("{:?}", pair.heard)

@@ -131,7 +131,9 @@ fn late_and_repeated_answers_meet_no_call() {
 fn d062_a_body_of_another_family_is_no_empty_result() {
     let results = include_str!("../../../../../cases/handed/D062/results.jsonl");
     let mut outcomes = results.lines().map(|line| {
-        let mut client = Client::connected(OLD);
+        // Only there results have a type.
+        let typed = line.contains("resultType");
+        let mut client = Client::connected(if typed { NEW } else { OLD });
         let (id, request) =
             client.call("tools/call", json!({ "name": "x" }), CallOptions::default());
         client.answer(&request, serde_json::from_str(line).unwrap());
@@ -192,6 +194,59 @@ fn answers_that_break_the_protocol_end_their_call() {
         let response = format!(r#"{{"jsonrpc":"2.0","id":@,"error":{error}}}"#);
         assert!(matches!(call(&response), Err(CallError::Rpc(e)) if e.code == code), "{error}");
     }
+}
+
+#[test]
+fn f13_an_answer_that_cannot_be_read_ends_its_call_at_once() {
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for revision in [OLD, NEW] {
+        for broken in [
+            &br#"{"jsonrpc":"2.0","id":@}"#[..],
+            br#"{"jsonrpc":"2.0","id":@,"value":{}}"#,
+            br#"{"jsonrpc":"2.0","id":@,"id":@,"result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":77,"id":@,"result":{}}"#,
+            br#"{"jsonrpc":"2.0","id":@,"result":{"content":[{"type":"text","text":"\xff"}]}}"#,
+            br#"{"result":{"content":[1,]},"jsonrpc":"2.0","id":@}"#,
+            br#"{"jsonrpc":"2.0","id":@,"result":{"content":["#,
+            format!(r#"{{"jsonrpc":"2.0","id":@,"result":{{"x":{deep}}}}}"#).as_bytes(),
+        ] {
+            let mut client = Client::connected(revision);
+            let (other, second) = client.call("ping", json!({}), CallOptions::default());
+            let (id, request) = client.call("ping", json!({}), CallOptions::default());
+            let digit = request["id"].to_string();
+            let line = broken.split(|byte| *byte == b'@').collect::<Vec<_>>();
+            let line = line.join(digit.as_bytes());
+            client.peer.handle_input(client.now, Lane::Connection, line.into());
+            client.drain();
+            let text = String::from_utf8_lossy(broken);
+            assert!(matches!(client.resolved(id), Err(CallError::Protocol(_))), "{text}");
+            assert!(client.sent.is_empty(), "a response is not answered: {:?}", client.sent);
+            // The other call goes on.
+            client.answer(&second, json!({}));
+            assert!(client.resolved(other).is_ok());
+        }
+    }
+}
+
+#[test]
+fn f13_what_may_answer_either_of_two_calls_or_none_ends_neither() {
+    let mut client = Client::connected(NEW);
+    let (one, first) = client.call("tools/list", json!({}), CallOptions::default());
+    let (two, second) = client.call("tools/list", json!({}), CallOptions::default());
+    let (a, b) = (&first["id"], &second["id"]);
+    for line in [
+        format!(r#"{{"jsonrpc":"2.0","id":{a},"id":{b},"result":{{}}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":{a},"method":"x","params":[}}"#),
+        format!(r#"{{"jsonrpc":"2.0","params":{{"id":{a}}}"#),
+        String::from(r#"{"jsonrpc":"2.0","id":99,"result":{"#),
+    ] {
+        client.say(&line);
+        assert!(matches!(client.heard.pop(), Some(ClientOutput::Ignored { .. })), "{line}");
+        assert!(client.heard.is_empty(), "{line}");
+    }
+    client.answer(&first, json!({ "tools": [] }));
+    client.answer(&second, json!({ "tools": [] }));
+    assert!(client.resolved(one).is_ok() && client.resolved(two).is_ok());
 }
 
 #[test]

@@ -353,3 +353,54 @@ fn what_cannot_be_sent_ends_at_once() {
         matches!(between.heard.pop(), Some(ClientOutput::Resolved(of, Err(CallError::NotOffered(_)))) if of == id)
     );
 }
+
+#[test]
+fn f40_a_session_results_type_means_nothing_to_a_client_without() {
+    let mut between = Between::new(MODERN, SESSIONS);
+    let meta = meta(MODERN);
+    let request = |id: u64, method: &str| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method,
+                "params": { "name": "a", "_meta": meta } })
+        .to_string()
+    };
+    between.say(&request(1, "tools/call"));
+    let (key, _) = between.pass();
+    let got = between.back(
+        key,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"input_required","inputRequests":{}}}"#,
+    );
+    assert_eq!(value(got.as_bytes())["result"]["resultType"], "complete", "{got}");
+    let mut between = Between::new(MODERN, MODERN);
+    between.say(&request(1, "tools/list"));
+    between.pass();
+    let round = r#"{"resultType":"input_required","requestState":"s"}"#;
+    between.hear(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{round}}}"#));
+    let heard = between.heard.pop();
+    assert!(
+        matches!(heard, Some(ClientOutput::Resolved(_, Err(CallError::Protocol(_))))),
+        "{heard:?}"
+    );
+}
+
+#[test]
+fn f42_members_that_differ_by_case_are_not_passed_on() {
+    let mut between = Between::new(MODERN, MODERN);
+    between.say(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"Id":3,"method":"tools/call","params":{{"name":"a","Arguments":{{"x":1}},"arguments":{{"Arguments":2}},"InputResponses":{{}},"_meta":{{"progresstoken":1,"IO.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/loglevel":"debug","io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{}},"Own":1}}}}}}"#
+    ));
+    let (key, sent) = between.pass();
+    assert_eq!(
+        sent,
+        format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"a","arguments":{{"Arguments":2}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{}},"Own":1}}}}}}"#
+        )
+    );
+    let got = between.back(
+        key,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","Content":[1],"content":[],"structuredcontent":{},"ISERROR":true,"InputRequests":{},"Other":1,"_meta":{"IO.ModelContextProtocol/serverInfo":{},"k":0}}}"#,
+    );
+    assert_eq!(
+        got,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"Other":1,"_meta":{"k":0}}}"#
+    );
+}

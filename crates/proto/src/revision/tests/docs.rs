@@ -66,7 +66,10 @@ fn any(ops: &[Op], holds: fn(&Op) -> bool) -> bool {
 }
 
 fn is_lossy(op: &Op) -> bool {
-    matches!(op, Op::Forget(_) | Op::ForgetIf(..) | Op::Unstructure(_) | Op::Rebuild(_))
+    matches!(
+        op,
+        Op::Forget(_) | Op::ForgetIf(..) | Op::Unstructure(_) | Op::Rebuild(_) | Op::Put(..)
+    )
 }
 
 fn refuses(op: &Op) -> bool {
@@ -153,6 +156,7 @@ fn say(ops: &[Op], path: &mut Vec<&'static str>, lines: &mut Vec<String>) {
                 };
                 format!("`{place}` is added unless there: {value}{given}")
             }
+            Op::Put(_, text) => format!("`{place}` is `{text}`, whatever is there"),
             Op::Drop(_) => format!("`{place}` is dropped, said otherwise"),
             Op::Forget(_) => format!("`{place}` is lost"),
             Op::ForgetIf(_, test) => format!("`{place}` is lost{}", when(test)),

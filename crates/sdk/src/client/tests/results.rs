@@ -197,3 +197,26 @@ async fn d063_a_result_is_not_taken_for_right_because_nobody_can_tell() {
     let what = called(&client, &mut script, result).await.unwrap_err();
     assert!(what.contains("http://127.0.0.1:9/x.json"), "{what}");
 }
+
+#[tokio::test]
+async fn f40_nobody_is_asked_when_a_question_of_a_round_may_not_be() {
+    let (client, mut script) = open(answering_none()).await;
+    let mut round = asks("a", Some(&json!("s")));
+    round["inputRequests"]["b"] = json!({ "method": "sampling/createMessage",
+        "params": { "messages": [], "maxTokens": 1 } });
+    let (called, ()) = tokio::join!(client.call_tool("x", b"{}"), async {
+        let request = script.hear().await.unwrap();
+        script.answer(&request, &round).await;
+    });
+    assert!(called.unwrap_err().to_string().contains("does not offer"));
+    let (listed, ()) = tokio::join!(client.list_tools(), async {
+        let request = script.hear().await.unwrap();
+        script.answer(&request, &asks("a", None)).await;
+    });
+    assert!(listed.unwrap_err().to_string().contains("request for input"));
+}
+
+/// Has a user who must not be asked.
+fn answering_none() -> Handlers {
+    Handlers::new().elicit(|_| async { panic!("the user is asked") })
+}

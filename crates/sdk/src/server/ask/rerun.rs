@@ -5,7 +5,7 @@ use super::seal::{StateKeys, Unsealable};
 use crate::server::{Answering, Principal};
 use carrick_proto::flow;
 use carrick_proto::peer::{Call, Outcome};
-use carrick_proto::rpc::{Field, Message};
+use carrick_proto::rpc::{Field, Message, canonical};
 use carrick_proto::types::{RawJson, RpcError};
 use futures_util::future::FutureExt;
 use ring::digest::{SHA256, digest};
@@ -63,7 +63,10 @@ impl Rerun {
         let expires = now() + LIFETIME.as_secs();
         match self.round.take_open(expires)? {
             Ok(Ended { open, journal }) => {
-                let binding = binding(&self.request, self.principal.as_ref());
+                let binding = match binding(&self.request, self.principal.as_ref()) {
+                    Ok(binding) => binding,
+                    Err(error) => return Some(Outcome::Error(error)),
+                };
                 match self.keys.seal(&binding, &journal) {
                     Ok(state) => Some(Outcome::InputRequired(input_required(&open, &state))),
                     Err(Unsealable) => Some(Outcome::Error(RpcError::internal(
@@ -107,7 +110,7 @@ fn journal(
 ) -> Result<Journal, RpcError> {
     let invalid = || RpcError::invalid_params(Unsealable.to_string());
     let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
-    let opened = keys.open(&state_binding(call, principal), &sealed).map_err(|_| invalid())?;
+    let opened = keys.open(&state_binding(call, principal)?, &sealed).map_err(|_| invalid())?;
     let journal: Journal = serde_json::from_slice(&opened).map_err(|_| invalid())?;
     if journal.expires < now() {
         return Err(RpcError::invalid_params("requestState has expired; begin the request anew"));
@@ -120,30 +123,36 @@ fn input_required(open: &[Open], state: &str) -> Vec<u8> {
 }
 
 /// What the state of a request is bound to: the method, and a digest of what it is about that
-/// does not depend on how the client writes it, and on whose behalf it is made.
-pub fn state_binding(call: &Call, principal: Option<&Principal>) -> Vec<u8> {
+/// does not depend on how the client writes it ([`canonical`]; numbers count as they are
+/// written), and on whose behalf it is made.
+///
+/// # Errors
+/// -32602 when the arguments hold what readers would take for different things: half of a
+/// surrogate pair, or a number that no double holds.
+pub fn state_binding(call: &Call, principal: Option<&Principal>) -> Result<Vec<u8>, RpcError> {
     binding(&call.message, principal)
 }
 
-fn binding(message: &Message, principal: Option<&Principal>) -> Vec<u8> {
-    let canonical = |field| {
-        let value: serde_json::Value =
-            message.field(field).and_then(|j| serde_json::from_slice(j).ok())?;
-        // The members of an object are in the order of their names.
-        Some(value.to_string())
-    };
-    let mut text = message.method_name().into_owned();
-    for field in [Field::Name, Field::Uri, Field::Arguments] {
-        text.push('\0');
-        text.push_str(&canonical(field).unwrap_or_default());
+fn binding(message: &Message, principal: Option<&Principal>) -> Result<Vec<u8>, RpcError> {
+    let mut text = message.method_name().into_owned().into_bytes();
+    for (field, name) in
+        [(Field::Name, "name"), (Field::Uri, "uri"), (Field::Arguments, "arguments")]
+    {
+        text.push(0);
+        if let Some(json) = message.field(field) {
+            let json = canonical(json).map_err(|error| {
+                let what = "a request that waits for input cannot be bound to that";
+                RpcError::invalid_params(format!("params.{name}: {error}; {what}"))
+            })?;
+            text.extend_from_slice(&json);
+        }
     }
-    let mut bytes = text.into_bytes();
     if let Some(principal) = principal {
         // JSON texts have no such byte, so that nothing else ends like this.
-        bytes.push(0);
-        principal.write_to(&mut bytes);
+        text.push(0);
+        principal.write_to(&mut text);
     }
-    digest(&SHA256, &bytes).as_ref().to_vec()
+    Ok(digest(&SHA256, &text).as_ref().to_vec())
 }
 
 fn now() -> u64 {

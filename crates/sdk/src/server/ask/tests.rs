@@ -174,6 +174,76 @@ async fn a_state_is_good_for_its_own_request_only() {
     assert!(!again.starts_with('-'));
 }
 
+#[tokio::test]
+async fn f41_a_state_is_bound_to_what_the_arguments_say_to_the_last_digit() {
+    let client = connect(&server(), Era::Modern, handlers()).await;
+    let ask = |arguments: &str, more: &str| {
+        let params = format!(r#"{{"name":"interview","arguments":{arguments}{more}}}"#);
+        let client = client.clone();
+        async move { raw_call(&client, params.into_bytes()).await.unwrap_err() }
+    };
+    let retry = |state: &str| {
+        format!(
+            r#","inputResponses":{{"user_name":{{"action":"accept"}}}},"requestState":"{state}""#
+        )
+    };
+    for (first, same, others) in [
+        (
+            r#"{"n":9007199254740993,"t":"é"}"#,
+            r#"{ "t":"\u00e9" , "n":9007199254740993}"#,
+            &[r#"{"n":9007199254740992,"t":"é"}"#, r#"{"n":9007199254740993.0,"t":"é"}"#][..],
+        ),
+        (
+            r#"{"n":123456789012345678901234567890}"#,
+            r#"{"n": 123456789012345678901234567890}"#,
+            &[r#"{"n":123456789012345678901234567891}"#, r#"{"n":1.2345678901234568e29}"#],
+        ),
+        (r#"{"n":-0}"#, r#"{"n":-0}"#, &[r#"{"n":0}"#, r#"{"n":-0.0}"#, "{}"]),
+        (r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"c":2,"b":1}}"#, &[r#"{"a":{"b":2,"c":1}}"#]),
+    ] {
+        let state = ask(first, "").await;
+        assert!(!state.starts_with('-'), "{first}: {state}");
+        for other in others {
+            assert_eq!(ask(other, &retry(&state)).await, "-32602", "{first} as {other}");
+        }
+        assert!(!ask(same, &retry(&state)).await.starts_with('-'), "{first} as {same}");
+    }
+    let state = ask("{}", "").await;
+    for unreadable in [r#"{"n":1e999}"#, r#"{"n":-1e400}"#, r#"{"t":"\ud800"}"#, r#"{"\udfff":1}"#]
+    {
+        assert_eq!(ask(unreadable, "").await, "-32602", "{unreadable} is not sealed");
+        assert_eq!(ask(unreadable, &retry(&state)).await, "-32602", "nor is it none");
+    }
+}
+
+/// Offers the client's model tools, or a choice of them.
+#[tool]
+async fn with_tools(context: Context) -> Result<String, ToolError> {
+    let mut question = CreateMessage::question("what?", 10);
+    question.tools = Some(Vec::new());
+    let none = context.sample(&question).await;
+    question.tools = None;
+    question.tool_choice = Some(raw(r#"{"mode":"none"}"#));
+    let choice = context.sample(&question).await;
+    Ok(format!("{} {}", none.is_ok(), choice.is_ok()))
+}
+
+#[tokio::test]
+async fn f46_sampling_with_tools_is_not_asked_of_those_who_do_not_declare_it() {
+    let server = Server::builder("asks", "1").tools(tools![with_tools]).build();
+    let client = connect(&server, Era::Legacy, handlers()).await;
+    let result = client.call_tool("with_tools", b"{}").await.unwrap();
+    assert_eq!(result.content[0].as_text(), Some("false false"));
+    let client = connect(&server, Era::Modern, handlers()).await;
+    let error = client.call_tool("with_tools", b"{}").await.unwrap_err();
+    let Some(CallError::Rpc(error)) = error.call() else { panic!("{error}") };
+    assert_eq!(error.code, RpcError::MISSING_CAPABILITY);
+    assert_eq!(
+        error.data.as_ref().unwrap().get(),
+        r#"{"requiredCapabilities":{"sampling":{"tools":{}}}}"#
+    );
+}
+
 /// The sealed state, or the code of an error.
 async fn raw_call(client: &Client, params: Vec<u8>) -> Result<String, String> {
     // Without handlers of its own, the round is seen.
@@ -210,7 +280,7 @@ async fn processes_that_share_a_secret_go_on_with_each_others_requests() {
 
 #[test]
 fn errors_say_what_happened() {
-    let text = AskError::NotOffered("roots").to_string();
+    let text = AskError::NotOffered("roots".into()).to_string();
     assert_eq!(text, "the client does not offer roots");
     let _: Arc<dyn std::error::Error> = Arc::new(AskError::NoWay("x".into()));
 }

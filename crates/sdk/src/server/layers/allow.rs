@@ -1,6 +1,7 @@
 //! Lists of what an argument may be.
 
 use super::super::ToolError;
+use carrick_proto::text::excerpt;
 use carrick_proto::types::{RawJson, RpcError};
 use serde_json::Value;
 
@@ -86,11 +87,8 @@ impl AllowList {
         let refused =
             given.iter().find(|value| !self.patterns.iter().any(|allow| allow.allows(value)));
         let Some(value) = refused else { return Ok(()) };
-        let mut shown = value.to_string();
-        if shown.len() > 80 {
-            shown.truncate(shown.floor_char_boundary(80));
-            shown.push('…');
-        }
+        let shown = value.to_string();
+        let shown = excerpt(&shown, 80);
         let allowed: Vec<String> = self.patterns.iter().take(20).map(Allow::to_string).collect();
         let allowed = if allowed.is_empty() { "nothing".into() } else { allowed.join(", ") };
         let text = format!("{} must not be {shown} here; allowed is: {allowed}", self.argument);

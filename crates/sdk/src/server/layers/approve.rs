@@ -1,6 +1,7 @@
 //! Asking a person before a tool runs.
 
 use super::super::{Context, ToolError};
+use carrick_proto::text::excerpt;
 use carrick_proto::types::{Elicit, ElicitAction, RawJson};
 use serde_json::Value;
 use std::fmt;
@@ -74,12 +75,7 @@ impl fmt::Debug for Approval {
 }
 
 fn question(tool: &str, arguments: &Value) -> String {
-    let mut shown = arguments.to_string();
-    if shown.len() > MAX_SHOWN {
-        shown.truncate(shown.floor_char_boundary(MAX_SHOWN));
-        shown.push('…');
-    }
-    format!("Run {tool} with {shown}?")
+    format!("Run {tool} with {}?", excerpt(&arguments.to_string(), MAX_SHOWN))
 }
 
 /// A form that is only agreed to or not.

@@ -9,6 +9,7 @@ use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, probe_ver
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
 use carrick_proto::rpc::{self, Kind, Scanned};
+use carrick_proto::text::excerpt_of;
 use carrick_proto::types::RpcError;
 
 use crate::net::{Body, NetError};
@@ -321,11 +322,10 @@ fn error_for(asked: &Asked<'_>, body: Bytes) -> Option<Bytes> {
 }
 
 fn status_end(status: u16, challenge: Option<String>, media: MediaType, body: &[u8]) -> LaneEnd {
-    let shown = &body[..body.len().min(ERROR_TEXT)];
     LaneEnd::Status {
         status,
         challenge,
-        body: String::from_utf8_lossy(shown).into_owned(),
+        body: excerpt_of(body, ERROR_TEXT),
         fall_back: probe_verdict(status, media, body) == Verdict::FallBack,
     }
 }
@@ -358,15 +358,16 @@ async fn collect(link: &Link, response: Response<Body>) -> Result<Bytes, NetErro
     response.into_body().collect(link.options.max_message_bytes).await
 }
 
-/// The start of a body that is only shown to people.
+/// The start of a body that is only shown to people, and a little more, so that it
+/// shows where it was cut.
 pub(super) async fn text_of(response: Response<Body>) -> Bytes {
     let mut body = response.into_body();
     let mut text = Vec::new();
-    while text.len() < ERROR_TEXT
+    while text.len() <= ERROR_TEXT
         && let Ok(Some(chunk)) = body.chunk().await
     {
         text.extend_from_slice(&chunk);
     }
-    text.truncate(ERROR_TEXT);
+    text.truncate(ERROR_TEXT + 1);
     text.into()
 }

@@ -1,25 +1,23 @@
 //! One conversation with a client.
 
-use super::bridge;
-use super::forward::{Forwarding, Route};
-use super::subscriptions::Subscriptions;
-use crate::backend::{Backend, Level, Owner, Session};
+use crate::bridge;
+use crate::call::{Passing, Route};
+use crate::gateway::Inner;
+use crate::session::Session;
+use crate::watch::Subscriptions;
 use carrick::client::Caller;
 use carrick::proto::method::Method;
 use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::{Part, Revision, translate};
 use carrick::proto::rpc::{Field, Json, Limits, Message};
-use carrick::server::{CallInfo, Connection, ConnectionInfo, Dispatch, Outbox};
+use carrick::server::{CallInfo, Connection, Dispatch, Outbox};
 use carrick::types::{LogLevel, RpcError};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(super) struct Downstream {
-    backend: Arc<Backend>,
+pub(crate) struct Front {
+    gateway: Arc<Inner>,
     outbox: Arc<dyn Outbox>,
-    /// Whose its connections to the server are; none of a request that nothing
-    /// ties to others.
-    owner: Option<Owner>,
     /// The revision of its session, if it has one.
     revision: Option<Revision>,
     /// The session at the server, once one was needed.
@@ -34,22 +32,12 @@ pub(super) struct Downstream {
     subscriptions: Subscriptions,
 }
 
-impl Downstream {
-    pub(super) fn new(
-        backend: Arc<Backend>,
-        info: &ConnectionInfo,
-        outbox: Arc<dyn Outbox>,
-    ) -> Self {
-        let owner = if info.is_stateless_request() {
-            info.principal().cloned().map(Owner::Principal)
-        } else {
-            Some(Owner::downstream())
-        };
+impl Front {
+    pub(crate) fn new(gateway: Arc<Inner>, outbox: Arc<dyn Outbox>) -> Self {
         Self {
-            subscriptions: Subscriptions::new(backend.clone()),
-            backend,
+            subscriptions: Subscriptions::new(gateway.clone()),
+            gateway,
             outbox,
-            owner,
             revision: None,
             session: None,
             level: None,
@@ -60,7 +48,7 @@ impl Downstream {
 
     fn listen(&mut self) {
         if self.listening.is_none() {
-            self.listening = Some(self.backend.listen(&self.outbox, self.owner.as_ref()));
+            self.listening = Some(self.gateway.listen(&self.outbox));
         }
     }
 
@@ -77,16 +65,15 @@ impl Downstream {
     }
 
     /// The session at the server that belongs to the client's.
-    fn session(&mut self, call: &Call) -> Result<Arc<Session>, RpcError> {
-        if let Some(session) = &self.session {
-            return Ok(session.clone());
-        }
-        let session = self.backend.session(&self.outbox, call)?;
-        if let Some(level) = self.level {
-            session.set_level(level);
-        }
-        self.session = Some(session.clone());
-        Ok(session)
+    fn session(&mut self, call: &Call) -> Arc<Session> {
+        let session = self.session.get_or_insert_with(|| {
+            let session = self.gateway.session(&self.outbox, call);
+            if let Some(level) = self.level {
+                session.set_level(level);
+            }
+            session
+        });
+        session.clone()
     }
 
     /// What a session's client said of itself, as the server is told it.
@@ -105,27 +92,26 @@ impl Downstream {
             caller
         });
         let mut caller = caller.clone();
-        caller.log = call.log.filter(|_| self.backend.logs());
+        caller.log = call.log.filter(|_| self.gateway.logs());
         caller
     }
 }
 
-impl Connection for Downstream {
+impl Connection for Front {
     fn opened(&mut self, revision: Revision) {
         self.revision = Some(revision);
-        if self.backend.is_stateless() {
+        if self.gateway.is_stateless() {
             self.listen();
         }
     }
 
     fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let in_session = call.revision.rules().server_requests;
-        let stateless = self.backend.is_stateless();
+        let stateless = self.gateway.is_stateless();
         match call.message.method() {
             Method::SubscriptionsListen => {
                 self.listen();
-                let own = self.owner.as_ref().filter(|_| !stateless);
-                return self.subscriptions.listen(&self.outbox, own, &call);
+                return self.subscriptions.listen(&self.outbox, &call);
             }
             method @ (Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) if stateless => {
                 return self.subscribe(&call, method == Method::ResourcesSubscribe);
@@ -134,20 +120,14 @@ impl Connection for Downstream {
         }
         if stateless {
             let caller = in_session.then(|| self.caller(&call));
-            let route = Route::Shared(self.backend.first().clone());
-            return Forwarding::start(&self.backend, &self.outbox, route, call, caller);
+            let route = Route::Shared(self.gateway.main.clone());
+            return Passing::start(&self.gateway, &self.outbox, route, call, caller);
         }
-        if !in_session {
-            let (owner, principal) = (self.owner.as_ref(), info.principal());
-            return bridge::take(&self.backend, &self.outbox, owner, call, principal);
+        if in_session {
+            let route = Route::Session(self.session(&call));
+            return Passing::start(&self.gateway, &self.outbox, route, call, None);
         }
-        match self.session(&call) {
-            Ok(session) => {
-                let route = Route::Session(session);
-                Forwarding::start(&self.backend, &self.outbox, route, call, None)
-            }
-            Err(error) => Dispatch::Ready(Outcome::Error(error)),
-        }
+        bridge::take(&self.gateway, &self.outbox, call, info.principal())
     }
 
     fn level_set(&mut self, level: LogLevel) {
@@ -168,7 +148,9 @@ impl Connection for Downstream {
         );
         // Only what belongs to a session has somebody to be told to.
         let session = self.session.as_ref().zip(self.revision).filter(|_| known);
-        match session.and_then(|(s, revision)| Some((s.line.now(Level::Any)?, revision))) {
+        match session
+            .and_then(|(s, revision)| Some((s.line.now(crate::line::Level::Any)?, revision)))
+        {
             Some((client, revision)) => client.notify(message, revision),
             None => {
                 let name = message.method_name();
@@ -179,16 +161,15 @@ impl Connection for Downstream {
     }
 }
 
-impl Drop for Downstream {
+impl Drop for Front {
     fn drop(&mut self) {
         if let Some(number) = self.listening {
-            self.backend.stop_listening(number);
+            self.gateway.stop_listening(number);
         }
-        if let Some(session) = self.session.take() {
-            self.backend.end_session(&session);
-        }
-        if let Some(owner @ Owner::Downstream(_)) = &self.owner {
-            self.backend.end_owner(owner);
+        if let Some(session) = self.session.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move { session.line.close().await });
         }
     }
 }
