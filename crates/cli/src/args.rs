@@ -12,7 +12,8 @@ Examples:
   carrick call time convert_time time=09:00 source_timezone=Paris target_timezone=Tokyo
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 permission denied or needed, 4 a server that was
-needed could not be reached, 5 a tool reported an error.";
+needed could not be reached, 5 a tool reported an error,
+130 Ctrl-C, 143 SIGTERM.";
 
 /// Joins any language model to any tool.
 #[derive(Debug, Parser)]

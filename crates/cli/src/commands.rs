@@ -29,7 +29,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Server(server) => server::run(server).await,
         Command::Trust(trust) => match &trust.tools {
             Some(server) => trust_tools::run(&arguments, trust, server).await,
-            None => trust::run(&arguments, trust),
+            None => trust::run(&arguments, trust).await,
         },
         Command::Doctor => doctor::run(&arguments).await,
     }

@@ -13,7 +13,8 @@
 //!
 //! Variables named in a config file as `${NAME}` are read for that file.
 
-use std::io::IsTerminal;
+use crate::print;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::EnvFilter;
 
@@ -45,6 +46,31 @@ pub(crate) fn colours() -> bool {
     std::io::stderr().is_terminal() && variable("NO_COLOR").is_none()
 }
 
+/// One event of the log, which goes to stderr when it is whole: what is in it comes
+/// from anywhere.
+#[derive(Default)]
+struct Said(Vec<u8>);
+
+impl Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.0);
+        if !text.is_empty() {
+            print::say(text.trim_end());
+        }
+    }
+}
+
 /// Starts logging to stderr.
 pub(crate) fn start_log(verbose: bool) {
     let standard = if verbose { "debug" } else { "warn" };
@@ -53,8 +79,9 @@ pub(crate) fn start_log(verbose: bool) {
         .unwrap_or_else(|| EnvFilter::new(standard));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colours())
+        .with_writer(Said::default)
+        // Colours would be made visible as all that steers.
+        .with_ansi(false)
         .without_time()
         .with_target(verbose)
         // It would panic when nobody reads stderr.

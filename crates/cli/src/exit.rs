@@ -22,6 +22,10 @@ pub(crate) enum Code {
     Unreachable = 4,
     /// A tool reported an error.
     Tool = 5,
+    /// Ctrl-C, as shells have it.
+    Interrupted = 130,
+    /// SIGTERM, as shells have it.
+    Terminated = 143,
 }
 
 impl From<Code> for ExitCode {

@@ -8,8 +8,10 @@ mod commands;
 mod environment;
 mod exit;
 mod frontend;
+mod input;
 mod print;
 mod setup;
+mod signals;
 mod values;
 
 use clap::Parser;
@@ -26,6 +28,9 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Failure::failed(format!("cannot start: {error}")).report(),
     };
+    if let Err(error) = signals::listen() {
+        return Failure::failed(format!("cannot listen to signals: {error}")).report();
+    }
     let json = arguments.json;
     let outcome = runtime.block_on(commands::run(arguments));
     // Whatever still runs (a file being read, say) is not waited for.

@@ -15,6 +15,7 @@ use crate::args::Arguments;
 use crate::environment;
 use crate::exit::Failure;
 use crate::print::{self, shown};
+use crate::signals::unless_told;
 use carrick::net::{HttpClient, Options};
 use carrick::transport::child::Environment;
 use carrick::types::Implementation;
@@ -42,20 +43,31 @@ pub(crate) struct Setup {
 
 impl Setup {
     /// Reads the config and makes the registry; connects to nothing.
-    pub(crate) fn new(
+    pub(crate) async fn new(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
     ) -> Result<Self, Failure> {
-        Self::make(arguments, observer, None)
+        Self::make(arguments, observer, None).await
     }
 
     /// The same, where servers may ask whoever is behind `frontend`.
-    pub(crate) fn asked(
+    pub(crate) async fn asked(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
         frontend: Arc<dyn Frontend>,
     ) -> Result<Self, Failure> {
-        Self::make(arguments, observer, Some(frontend))
+        Self::make(arguments, observer, Some(frontend)).await
+    }
+
+    /// Does the work of a command, unless the process is told to end meanwhile, and
+    /// ends the servers either way.
+    pub(crate) async fn finish<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let outcome = unless_told(work).await;
+        self.registry.close().await;
+        outcome
     }
 
     /// Lets servers that are connected to from now on ask this model, once a person
@@ -66,14 +78,14 @@ impl Setup {
         }
     }
 
-    fn make(
+    async fn make(
         arguments: &Arguments,
         observer: Option<ServerObserver>,
         frontend: Option<Arc<dyn Frontend>>,
     ) -> Result<Self, Failure> {
         let places = places(arguments)?;
         let files = read(&places)?;
-        let store = trust(arguments, &files)?;
+        let store = unless_told(trust(arguments, &files)).await?;
         Self::of(arguments, places, &files, store.as_ref(), observer, frontend)
     }
 

@@ -1,19 +1,21 @@
 //! Arguments from the command line, by the tool's schema.
 
 use crate::exit::Failure;
+use crate::input;
 use serde_json::{Map, Value};
-use std::io::Read;
 
 /// Reads `name=value`, `name:=JSON`, one JSON object, or `-` for stdin.
-pub(crate) fn arguments(words: &[String], schema: &str) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn arguments(words: &[String], schema: &str) -> Result<Vec<u8>, Failure> {
     match words {
         [word] if word == "-" => {
-            let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
-            object(&text)
+            object(&input::all_of_stdin("the arguments, a JSON object,").await?)
         }
+        words => given(words, schema),
+    }
+}
+
+fn given(words: &[String], schema: &str) -> Result<Vec<u8>, Failure> {
+    match words {
         [word] if word.trim_start().starts_with('{') => object(word),
         words => {
             let schema: Value = serde_json::from_str(schema).unwrap_or_default();
@@ -96,7 +98,7 @@ mod tests {
 
     fn read(words: &[&str]) -> Result<String, Failure> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        arguments(&words, SCHEMA).map(|bytes| String::from_utf8(bytes).unwrap())
+        given(&words, SCHEMA).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]

@@ -135,24 +135,25 @@ impl Feature {
                 "A session's level is passed on with each request to a server without sessions; \
                  the level of a single request raises that of the server's session, and what no \
                  client asked for is left out. Over stdio a server does not say which call a \
-                 message belongs to: while calls of several clients run on one connection, it is \
-                 left out."
+                 message belongs to: while calls of several clients run on one connection, or have \
+                 ended in the last 5 s, it is left out."
             }
             Self::Elicitation | Self::Sampling | Self::Roots => {
                 "A server of sessions asks in the middle of a call. A client without one gets \
                  what is asked in place of an answer, and the call is parked, for ten minutes at \
                  most, until it comes back. The other way round a client of a session is asked \
-                 all of a round at once, for up to 20 rounds. Over stdio a parked call has a \
-                 connection of its own, of which there are 16 at most; over HTTP 1,024 calls are \
-                 parked at most."
+                 all of a round at once, for up to 20 rounds. 1,024 calls are parked at most; those \
+                 of clients over HTTP keep a connection each, of which there are 32 over stdio: \
+                 where none is free for another call, the one that was parked longest is given up. \
+                 Where all clients share a connection (`\"session\": \"shared\"`), none is asked."
             }
             Self::ListChanges => {
                 "A client without a session hears of them by `subscriptions/listen`, one with a \
                  session as it always does."
             }
             Self::Subscriptions => {
-                "Clients of a server that they share subscribe to each resource once between \
-                 them."
+                "A client with a connection of its own subscribes there; all others share one \
+                 subscription to each resource."
             }
         }
     }

@@ -6,25 +6,19 @@
 //! progress tokens; between revisions they are translated, and what one era
 //! says by requests of the server's the other says by rounds of questions.
 //! What that costs, feature by feature, is in [`fidelity`].
+//!
+//! What one client sent, was asked or answered never reaches another: each
+//! connection to a server of sessions has an owner, and carries nothing of
+//! anybody else's.
 
-mod asks;
-mod bridge;
-mod call;
+mod backend;
 mod error;
 pub mod fidelity;
-mod front;
-mod gateway;
-mod identity;
-mod line;
 mod options;
-mod pace;
-mod pool;
-mod rounds;
-mod session;
-mod shared;
+mod questions;
+mod router;
 mod upstream;
-mod watch;
 
-pub use gateway::Gateway;
-pub use options::GatewayOptions;
+pub use options::{GatewayOptions, Sharing};
+pub use router::Gateway;
 pub use upstream::{ConnectError, Upstream};

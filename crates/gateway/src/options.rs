@@ -18,16 +18,45 @@ pub struct GatewayOptions {
     pub call: CallOptions,
     /// Bounds on the calls that wait for their clients to come back.
     pub parked: ParkLimits,
-    /// Connections at a time on which a server of sessions is offered to clients
-    /// without. More calls wait. Default 16.
-    pub max_upstreams: usize,
-    /// Calls that may wait for such a connection. Default 1,024.
+    /// What calls run in that come without a session and without a principal,
+    /// to a server of sessions. Default [`Sharing::PerCall`].
+    pub sharing: Sharing,
+    /// Connections that may be open at once to a server of which each is a
+    /// process (stdio). Default 32.
+    pub max_processes: usize,
+    /// Connections that may be open at once to any other server. Default 4,096.
+    pub max_sessions: usize,
+    /// Calls that may wait for a connection. Default 1,024.
     pub max_waiting: usize,
     /// How long each of them waits. Default 30 s.
     pub wait: Duration,
+    /// How long a client's session may be idle that keeps a process, while its
+    /// client holds no stream open. Then the session ends, so that its client
+    /// begins another and knows that the server remembers nothing. Default 5 min.
+    pub session_idle: Duration,
+    /// How long a connection of a principal's, or one for lists, stays when
+    /// nobody uses it. Default 30 min.
+    pub owner_idle: Duration,
+    /// Connections that are opened ahead, so that calls with one of their own
+    /// ([`Sharing::PerCall`]) need not wait for their server to start. Default 2.
+    pub opened_ahead: usize,
     /// What seals the state of calls that wait for their clients. Default: a key
     /// of this process alone.
     pub state_keys: Option<StateKeys>,
+}
+
+/// What a server of sessions remembers, between the calls of clients that cannot
+/// be told from one another: those over HTTP without a session and without a
+/// principal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sharing {
+    /// Nothing: each call has a session of its own, which ends with it.
+    #[default]
+    PerCall,
+    /// Everything: all calls share one session, and what one of them leaves
+    /// behind, all others meet. The server cannot ask them anything.
+    Shared,
 }
 
 impl GatewayOptions {
@@ -40,9 +69,14 @@ impl GatewayOptions {
             info,
             call,
             parked: ParkLimits::default(),
-            max_upstreams: 16,
+            sharing: Sharing::default(),
+            max_processes: 32,
+            max_sessions: 4096,
             max_waiting: 1024,
             wait: Duration::from_secs(30),
+            session_idle: Duration::from_secs(300),
+            owner_idle: Duration::from_secs(1800),
+            opened_ahead: 2,
             state_keys: None,
         }
     }

@@ -7,6 +7,6 @@ mod pins;
 
 pub use carrick_policy::{
     Call, Decision, DefinitionError, Effect, Pattern, PatternError, Pin, PinReport, Policy, Reason,
-    Rule, ToolDefinition, Verdict, describe_call, quoted, visible,
+    Rule, ToolDefinition, Verdict, describe_call, is_hidden, quoted, visible,
 };
 pub use pins::{PinError, Pins};

@@ -29,4 +29,4 @@ pub use hash::{ContentHash, HashSyntax};
 pub use pattern::{Pattern, PatternError};
 pub use pinned::{Pin, PinReport, PinnedTools};
 pub use policy::{Call, Decision, Effect, Policy, Reason, Rule, Verdict};
-pub use visible::{quoted, visible};
+pub use visible::{is_hidden, quoted, visible};

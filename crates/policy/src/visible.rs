@@ -39,9 +39,9 @@ fn push_visible(shown: &mut String, character: char) {
     }
 }
 
-/// Characters that show nothing, look like a plain blank, or move what stands
-/// around them.
-fn is_hidden(character: char) -> bool {
+/// Whether a character shows nothing, looks like a plain blank, or moves what
+/// stands around it.
+pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || (character.is_whitespace() && character != ' ')
         || matches!(

@@ -4,6 +4,7 @@
 //! handshake and refuses the probe, so that it also stands for the many servers that know nothing
 //! newer.
 
+mod steers;
 mod wire;
 
 use serde_json::{Value, json};
@@ -37,6 +38,8 @@ pub enum Fault {
     Floods,
     /// Pings before it answers the probe and the handshake, and waits for the answers.
     Pings,
+    /// Puts what steers a terminal into every text that it writes, stderr too.
+    Steers,
 }
 
 impl FromStr for Fault {
@@ -52,6 +55,7 @@ impl FromStr for Fault {
             "noisy" => Self::Noisy,
             "floods" => Self::Floods,
             "pings" => Self::Pings,
+            "steers" => Self::Steers,
             _ => return Err(format!("no such fault: {text:?}")),
         })
     }
@@ -85,6 +89,7 @@ pub fn run(fault: Fault, arguments: &[&str]) -> io::Result<ExitCode> {
         }
         Fault::Floods => floods(&mut wire)?,
         Fault::Pings => pings(&mut wire)?,
+        Fault::Steers => return steers::run(&mut wire),
     }
     Ok(ExitCode::SUCCESS)
 }

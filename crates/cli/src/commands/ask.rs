@@ -2,7 +2,8 @@
 
 use crate::args::{Arguments, Ask, DialectArg};
 use crate::exit::{Code, Failure};
-use crate::frontend::{frontend, observer};
+use crate::frontend::{Listener, frontend, observer};
+use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
 use carrick_host::config::Limits;
@@ -13,16 +14,25 @@ use carrick_host::registry::Catalog;
 use carrick_host::turn::{
     DialectChoice, Event, Frontend, MatchError, Turn, TurnError, TurnLimits, ask_matcher,
 };
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Answers a question.
 pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Failure> {
-    let question = question(ask)?;
+    let question = question(ask).await?;
     let frontend = frontend(arguments.json, &ask.permission);
-    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone())?;
-    let selection = setup::model(&setup, ask.model.clone()).await.map_err(Failure::usage)?;
+    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone()).await?;
+    setup.finish(answer(&setup, frontend, ask, &question)).await
+}
+
+async fn answer(
+    setup: &Setup,
+    frontend: Arc<dyn Listener>,
+    ask: &Ask,
+    question: &str,
+) -> Result<ExitCode, Failure> {
+    let selection = setup::model(setup, ask.model.clone()).await.map_err(Failure::usage)?;
     let full = matches!(selection.choice, Choice::Model(_));
     if let Choice::Model(model) = &selection.choice {
         setup.offer_model(model);
@@ -41,17 +51,12 @@ pub(super) async fn run(arguments: &Arguments, ask: &Ask) -> Result<ExitCode, Fa
         frontend.event(&Event::Error { server: Some(server.to_owned()), message });
     };
     let catalog = setup::settle(&setup.registry, catalog, full, left).await;
-    let outcome = tokio::select! {
-        outcome = answer(&setup, &catalog, &*frontend, ask, &selection, &question) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(Failure::failed("interrupted")),
-    };
-    setup.registry.close().await;
-    let code = outcome?;
+    let code = choose(setup, &catalog, &*frontend, ask, &selection, question).await?;
     frontend.finish()?;
     Ok(code)
 }
 
-async fn answer(
+async fn choose(
     setup: &Setup,
     catalog: &Catalog,
     frontend: &dyn Frontend,
@@ -135,19 +140,15 @@ fn turn_failed(error: TurnError) -> Failure {
     }
 }
 
-fn question(ask: &Ask) -> Result<String, Failure> {
+async fn question(ask: &Ask) -> Result<String, Failure> {
     let words = ask.question.join(" ");
     if !words.trim().is_empty() && words != "-" {
         return Ok(words);
     }
-    let mut stdin = std::io::stdin();
-    if words.trim().is_empty() && stdin.is_terminal() {
+    if words.trim().is_empty() && std::io::stdin().is_terminal() {
         return Err(Failure::usage("no question").hint("carrick ask \"What time is it in Tokyo?\""));
     }
-    let mut text = String::new();
-    stdin
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::usage(format!("cannot read the question: {error}")))?;
+    let text = input::all_of_stdin("the question").await?;
     if text.trim().is_empty() {
         return Err(Failure::usage("the question is empty"));
     }

@@ -18,14 +18,12 @@ const NAMED: usize = 30;
 /// Calls one tool. The person has named it, so nothing is asked; what the
 /// config denies stays denied.
 pub(super) async fn run(arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
-    let setup = Setup::asked(arguments, None, frontend(arguments.json, &call.permission))?;
-    setup::offer_configured(&setup).await;
-    let outcome = run_in(&setup, arguments, call).await;
-    setup.registry.close().await;
-    outcome
+    let setup = Setup::asked(arguments, None, frontend(arguments.json, &call.permission)).await?;
+    setup.finish(run_in(&setup, arguments, call)).await
 }
 
 async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<ExitCode, Failure> {
+    setup::offer_configured(setup).await;
     let held = setup.registry.held(&call.server).await?;
     let held: Vec<_> = held.iter().filter(|held| held.name == call.tool).cloned().collect();
     if !held.is_empty() && !setup::ask(&setup.registry, &call.server, &held).await? {
@@ -38,7 +36,7 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
     }
     let tools = setup.registry.tools(&call.server).await?;
     let tool = find(&tools, call)?;
-    let json = values::arguments(&call.arguments, tool.input_schema.get())?;
+    let json = values::arguments(&call.arguments, tool.input_schema.get()).await?;
     permit(setup, call, &json)?;
     let progress: carrick::client::ProgressHandler = Arc::new(|progress| {
         let total = progress.total.map(|total| format!("/{total}")).unwrap_or_default();
@@ -49,7 +47,7 @@ async fn run_in(setup: &Setup, arguments: &Arguments, call: &Call) -> Result<Exi
     let received = Received::of_call(result.as_bytes())
         .map_err(|error| Failure::failed(format!("the result is not a tool's: {error}")))?;
     if arguments.json {
-        print::line(&String::from_utf8_lossy(result.as_bytes()))?;
+        print::raw_json(&String::from_utf8_lossy(result.as_bytes()))?;
     } else {
         print::foreign(&received.text())?;
     }

@@ -27,9 +27,17 @@ pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for file in setup::read(&places)? {
         report(arguments.json, "config", &file.path().display().to_string(), true, "read")?;
     }
-    let setup = Setup::new(arguments, Some(observer))?;
+    let setup = Setup::new(arguments, Some(observer)).await?;
+    setup.finish(check(&setup, arguments, &noise)).await
+}
+
+async fn check(
+    setup: &Setup,
+    arguments: &Arguments,
+    noise: &Mutex<Vec<(String, String)>>,
+) -> Result<ExitCode, Failure> {
     let names: Vec<&str> = setup.registry.names().collect();
-    let tried = join_all(names.iter().map(|name| try_server(&setup, name))).await;
+    let tried = join_all(names.iter().map(|name| try_server(setup, name))).await;
     let mut code = ExitCode::SUCCESS;
     for (name, outcome) in names.iter().zip(tried) {
         match outcome {
@@ -47,8 +55,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let text = format!("prints what is no message on stdout: {}", visible(what));
         report(arguments.json, "server", server, false, &text)?;
     }
-    setup.registry.close().await;
-    if !model(arguments, &setup).await? {
+    if !model(arguments, setup).await? {
         code = Code::Failed.into();
     }
     Ok(code)

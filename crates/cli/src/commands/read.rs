@@ -12,24 +12,25 @@ use std::process::ExitCode;
 
 /// Reads one resource, or lists those that there are.
 pub(super) async fn run(arguments: &Arguments, read: &Read) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None)?;
+    let setup = Setup::new(arguments, None).await?;
+    let registry = &setup.registry;
     let Some(uri) = &read.uri else {
-        let listed = setup.registry.resources(&read.server).await;
-        setup.registry.close().await;
-        let (resources, templates) = listed?;
+        let listing = async { Ok(registry.resources(&read.server).await?) };
+        let (resources, templates) = setup.finish(listing).await?;
         return list(arguments.json, &read.server, &resources, &templates);
     };
-    let result = setup.registry.read(&read.server, uri).await;
-    setup.registry.close().await;
-    let result = result.map_err(|error| match error.kind() {
-        ServerErrorKind::Request { .. } => {
-            let hint = format!("`carrick read {}` lists its resources", visible(&read.server));
-            Failure::from(error).hint(hint)
-        }
-        _ => error.into(),
-    })?;
+    let reading = async {
+        registry.read(&read.server, uri).await.map_err(|error| match error.kind() {
+            ServerErrorKind::Request { .. } => {
+                let hint = format!("`carrick read {}` lists its resources", visible(&read.server));
+                Failure::from(error).hint(hint)
+            }
+            _ => error.into(),
+        })
+    };
+    let result = setup.finish(reading).await?;
     if arguments.json {
-        print::line(&String::from_utf8_lossy(result.as_bytes()))?;
+        print::raw_json(&String::from_utf8_lossy(result.as_bytes()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let contents: ReadResourceResult = result

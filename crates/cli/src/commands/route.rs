@@ -2,7 +2,8 @@
 
 use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
-use crate::frontend::{frontend, observer};
+use crate::frontend::{Listener, frontend, observer};
+use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
 use carrick::proto::xml::decode::Form;
@@ -10,20 +11,29 @@ use carrick_host::dialect::{Ask, Dialect, Outcome, RouteItem, Status, fit, read,
 use carrick_host::registry::Catalog;
 use carrick_host::turn::{Calls, Done, Event, Target, TurnError, Wanted, outcome};
 use serde_json::value::RawValue;
-use std::io::Read;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Runs the tool requests in a model's output.
 pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode, Failure> {
-    let text = input(route)?;
+    let text = model_output(route).await?;
     let items = read(&text);
     if items.is_empty() {
         print::say("no tool request was found in the text");
         return Ok(ExitCode::SUCCESS);
     }
     let frontend = frontend(arguments.json, &route.permission);
-    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone())?;
-    setup::offer_configured(&setup).await;
+    let setup = Setup::asked(arguments, Some(observer(frontend.clone())), frontend.clone()).await?;
+    setup.finish(run_in(&setup, arguments, &items, frontend)).await
+}
+
+async fn run_in(
+    setup: &Setup,
+    arguments: &Arguments,
+    items: &[RouteItem],
+    frontend: Arc<dyn Listener>,
+) -> Result<ExitCode, Failure> {
+    setup::offer_configured(setup).await;
     let catalog = setup.registry.catalog().await;
     for error in &catalog.failed {
         let server = Some(error.server().to_owned());
@@ -33,40 +43,31 @@ pub(super) async fn run(arguments: &Arguments, route: &Route) -> Result<ExitCode
         frontend.event(&Event::Error { server: Some(server.to_owned()), message });
     };
     let catalog = setup::settle(&setup.registry, catalog, false, left).await;
-    let wanted = (1..).zip(&items).map(|(n, item)| wanted(n, item, &catalog)).collect();
+    let wanted = (1..).zip(items).map(|(n, item)| wanted(n, item, &catalog)).collect();
     let calls = Calls {
         registry: &setup.registry,
         catalog: &catalog,
         policy: &setup.policy,
         frontend: &*frontend,
     };
-    let done = calls.run(wanted).await;
-    setup.registry.close().await;
-    let done = done.map_err(|error| match error {
+    let done = calls.run(wanted).await.map_err(|error| match error {
         TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         other => Failure::failed(other),
     })?;
     frontend.finish()?;
     let code = code(&done);
     if !arguments.json {
-        print_results(&items, done)?;
+        print_results(items, done)?;
     }
     Ok(code)
 }
 
-fn input(route: &Route) -> Result<String, Failure> {
-    let bytes = match &route.file {
-        Some(path) if path.as_os_str() != "-" => std::fs::read(path)
-            .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?,
-        _ => {
-            let mut bytes = Vec::new();
-            std::io::stdin()
-                .read_to_end(&mut bytes)
-                .map_err(|error| Failure::usage(format!("cannot read stdin: {error}")))?;
-            bytes
-        }
-    };
-    String::from_utf8(bytes).map_err(|_| Failure::usage("the model's output is not UTF-8"))
+async fn model_output(route: &Route) -> Result<String, Failure> {
+    const WHAT: &str = "the model's output";
+    match &route.file {
+        Some(path) if path.as_os_str() != "-" => input::file(path, WHAT).await,
+        _ => input::all_of_stdin(WHAT).await,
+    }
 }
 
 fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {

@@ -7,6 +7,7 @@ use crate::args::{Arguments, Serve};
 use crate::exit::{Code, Failure};
 use crate::print::{self, shown};
 use crate::setup::Setup;
+use crate::signals::unless_told;
 use carrick::Client;
 use carrick::client::{ClientConfig, Hooks};
 use carrick::transport::{LineTransport, stdio};
@@ -24,12 +25,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode, Failure> {
     // Before the config is read, so that no change of it is missed.
     let files = reload::look(arguments).await;
-    let setup = Setup::new(arguments, None)?;
+    let setup = Setup::new(arguments, None).await?;
     let name = one_of(&setup.registry, serve.server.as_deref())?;
     let configured = Arc::new(Configured::new(&setup.registry, &name)?);
     let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
     let gateway = Gateway::open(Current(configured.clone()), GatewayOptions::new(info));
-    let gateway = gateway.await.map_err(unreachable)?;
+    let gateway = unless_told(async { gateway.await.map_err(unreachable) }).await?;
     let serving = async {
         match &serve.http {
             Some(address) => http(gateway.clone(), address).await,
@@ -48,7 +49,7 @@ async fn on_stdio(gateway: &Gateway) -> Result<ExitCode, Failure> {
     let streams = stdio::take().map_err(Failure::failed)?;
     let transport = LineTransport::new(streams.0, streams.1);
     print::say(format_args!("serving {} on stdin and stdout", quoted(gateway.server())));
-    let served = carrick::serve_until(gateway, transport, Default::default(), told_to_end()?);
+    let served = carrick::serve_until(gateway, transport, Default::default(), told_to_end());
     served.await.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,7 @@
 use crate::args::ServerArgs;
 use crate::exit::Failure;
 use crate::print;
+use crate::signals;
 use carrick::Server;
 use carrick::server::Service;
 use carrick::transport::http::HttpServer;
@@ -11,7 +12,6 @@ use carrick_servers::FilesOptions;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs a built-in server.
 pub(super) async fn run(arguments: &ServerArgs) -> Result<ExitCode, Failure> {
@@ -21,7 +21,7 @@ pub(super) async fn run(arguments: &ServerArgs) -> Result<ExitCode, Failure> {
         None => {
             let streams = stdio::take().map_err(Failure::failed)?;
             let transport = LineTransport::new(streams.0, streams.1);
-            let until = told_to_end()?;
+            let until = told_to_end();
             let served = carrick::serve_until(&server, transport, Default::default(), until);
             served.await.map_err(Failure::failed)?;
             Ok(ExitCode::SUCCESS)
@@ -58,27 +58,12 @@ pub(super) async fn http(server: impl Service, address: &str) -> Result<ExitCode
         .await
         .map_err(|error| Failure::failed(format!("cannot listen on {address}: {error}")))?;
     print::say(format_args!("listening on http://{}/mcp", http.local_addr()));
-    http.serve(told_to_end()?).await.map_err(Failure::failed)?;
+    http.serve(told_to_end()).await.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ready when the process is told to end. Told so again, it ends at once:
-/// whoever says it twice does not want to wait for what is still running.
-pub(super) fn told_to_end() -> Result<impl Future<Output = ()> + Send, Failure> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(Failure::failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::failed)?;
-    let mut told = async move || {
-        tokio::select! {
-            _ = terminate.recv() => SignalKind::terminate(),
-            _ = interrupt.recv() => SignalKind::interrupt(),
-        }
-    };
-    Ok(async move {
-        told().await;
-        tokio::spawn(async move {
-            let signal = told().await;
-            // What a shell makes of a program that a signal has ended.
-            std::process::exit(128 + signal.as_raw_value());
-        });
-    })
+/// Ready when the process is told to end, which is how a server ends in order:
+/// no failure.
+pub(super) async fn told_to_end() {
+    signals::told().await;
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 /// Lists the configured servers; connects to none.
 pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None)?;
+    let setup = Setup::new(arguments, None).await?;
     for name in setup.registry.names() {
         let Some(server) = setup.registry.configured(name) else { continue };
         let (state, launch) = describe(server);

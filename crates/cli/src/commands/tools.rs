@@ -27,7 +27,11 @@ struct Line<'a> {
 /// Lists tools. A server that cannot be reached is told of; the others are
 /// listed all the same.
 pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None)?;
+    let setup = Setup::new(arguments, None).await?;
+    setup.finish(list(&setup, arguments, tools)).await
+}
+
+async fn list(setup: &Setup, arguments: &Arguments, tools: &Tools) -> Result<ExitCode, Failure> {
     let registry = &setup.registry;
     let (mut failed, mut listed, mut held) = (Vec::new(), Vec::new(), Vec::new());
     if tools.servers.is_empty() {
@@ -53,7 +57,6 @@ pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode
             show(arguments.json, tools.long, server, tool)?;
         }
     }
-    registry.close().await;
     held.retain(|(_, held)| !held.is_empty());
     if failed.is_empty() && held.is_empty() && listed.iter().all(|(_, tools)| tools.is_empty()) {
         print::say("no server offers a tool");

@@ -5,12 +5,13 @@ use crate::exit::{Code, Failure};
 use crate::frontend::question;
 use crate::print;
 use crate::setup::{self, review};
+use crate::signals::unless_told;
 use carrick_host::trust::TrustStatus;
 use serde_json::json;
 use std::process::ExitCode;
 
 /// Shows what the project's config would run, and approves it.
-pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Failure> {
+pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Failure> {
     let mut store = setup::store()?;
     if trust.list {
         for approval in store.list() {
@@ -49,7 +50,8 @@ pub(super) fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode, Fail
         print::say(&text);
         Some(true)
     } else {
-        question::confirm(&text, "Approve exactly this?")
+        let asked = async { Ok(question::confirmed(text.clone(), "Approve exactly this?").await) };
+        unless_told(asked).await?
     };
     match agreed {
         Some(true) => {

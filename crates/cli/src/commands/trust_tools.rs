@@ -14,10 +14,8 @@ pub(super) async fn run(
     trust: &Trust,
     server: &str,
 ) -> Result<ExitCode, Failure> {
-    let setup = Setup::new(arguments, None)?;
-    let outcome = run_in(&setup, arguments, trust, server).await;
-    setup.registry.close().await;
-    outcome
+    let setup = Setup::new(arguments, None).await?;
+    setup.finish(run_in(&setup, arguments, trust, server)).await
 }
 
 async fn run_in(

@@ -85,9 +85,7 @@ impl Approver {
             let form = "{\"id\":…,\"allow\":…}";
             read_answer(&mut stdin, id, form, |Answer { allow }| Ok(allow)).await
         } else {
-            let text = text();
-            let asked = tokio::task::spawn_blocking(move || question::confirm(&text, question));
-            asked.await.ok().flatten()
+            question::confirmed(text(), question).await
         };
         match allowed {
             Some(true) => Verdict::Allow,

@@ -1,11 +1,13 @@
 //! Asking the person at the terminal.
 
+use crate::print::shown;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
 
 /// Asks yes or no; none when nobody is there.
-pub(crate) fn confirm(text: &str, question: &str) -> Option<bool> {
-    Terminal::open()?.confirm(text, question)
+pub(crate) async fn confirmed(text: String, question: &'static str) -> Option<bool> {
+    let asked = tokio::task::spawn_blocking(move || Terminal::open()?.confirm(&text, question));
+    asked.await.ok().flatten()
 }
 
 /// Asks for a number from 1 to `most`; none when nobody is there or wants one.
@@ -55,12 +57,12 @@ impl Terminal {
 
     /// Shows a line.
     pub(super) fn say(&mut self, text: &str) -> Option<()> {
-        writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()).ok()
+        writeln!(self.writer, "{}", shown(text)).and_then(|()| self.writer.flush()).ok()
     }
 
     /// Asks for a line.
     pub(super) fn ask(&mut self, text: &str) -> Option<String> {
-        write!(self.writer, "{text}").and_then(|()| self.writer.flush()).ok()?;
+        write!(self.writer, "{}", shown(text)).and_then(|()| self.writer.flush()).ok()?;
         let mut line = String::new();
         match self.reader.read_line(&mut line) {
             Ok(n) if n > 0 => Some(line),

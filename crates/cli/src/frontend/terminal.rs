@@ -1,7 +1,6 @@
 //! A turn on the terminal: the answer on stdout, what happens on stderr.
 
 use super::{Approver, Listener, Written, question};
-use crate::environment::colours;
 use crate::exit::Failure;
 use crate::print::{self, shown};
 use carrick::types::{Elicit, ElicitResult};
@@ -17,7 +16,6 @@ const EXCERPT: usize = 600;
 
 pub(crate) struct Terminal {
     approver: Approver,
-    colours: bool,
     written: Written,
     /// Whether the model's text has been streamed, and where it stands.
     state: Mutex<State>,
@@ -33,17 +31,12 @@ struct State {
 
 impl Terminal {
     pub(crate) fn new(approver: Approver) -> Self {
-        let colours = colours();
-        Self { approver, colours, written: Written::default(), state: Mutex::default() }
+        Self { approver, written: Written::default(), state: Mutex::default() }
     }
 
     fn say(&self, colour: &str, text: &str) {
         self.end_line();
-        if self.colours {
-            print::say(format_args!("\x1b[{colour}m{text}\x1b[0m"));
-        } else {
-            print::say(text);
-        }
+        print::say_in(colour, text);
     }
 
     fn end_line(&self) {
@@ -55,8 +48,7 @@ impl Terminal {
 
     fn stream(&self, text: &str) {
         let mut state = self.state();
-        let terminal = std::io::stdout().is_terminal();
-        let text = if terminal { shown(text) } else { text.to_owned() };
+        let text = print::stdout_form(text);
         self.written.note(print::bytes(text.as_bytes()));
         state.streamed = true;
         state.in_line = !text.ends_with('\n');
@@ -100,8 +92,10 @@ impl Frontend for Terminal {
                 self.say("2", &format!("   {progress}{total} {message}"));
             }
             Event::Error { server, message } => {
-                let server =
-                    server.as_deref().map(|s| format!("server {s:?}: ")).unwrap_or_default();
+                let server = server
+                    .as_deref()
+                    .map(|s| format!("server {}: ", quoted(s)))
+                    .unwrap_or_default();
                 self.say("31", &format!("error: {server}{}", shown(message)));
             }
             Event::Proposal { server, tool, arguments, missing, confident, .. } => {

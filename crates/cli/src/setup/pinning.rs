@@ -46,10 +46,7 @@ pub(crate) async fn ask(
     held: &[HeldTool],
 ) -> Result<bool, Failure> {
     let text = difference(server, held);
-    let asked = tokio::task::spawn_blocking(move || {
-        question::confirm(&text, "Use these tools as they are now?")
-    });
-    if !matches!(asked.await, Ok(Some(true))) {
+    if question::confirmed(text, "Use these tools as they are now?").await != Some(true) {
         return Ok(false);
     }
     registry.agree(server, held).await?;

@@ -20,7 +20,7 @@ pub(crate) fn store() -> Result<TrustStore, Failure> {
 
 /// Sees to it that every project file is approved, by the flag or by asking.
 /// Gives the approvals, unless no file needs any.
-pub(crate) fn trust(
+pub(crate) async fn trust(
     arguments: &Arguments,
     files: &[ConfigFile],
 ) -> Result<Option<TrustStore>, Failure> {
@@ -38,7 +38,7 @@ pub(crate) fn trust(
             continue;
         }
         let text = review(file, &status);
-        match question::confirm(&text, "Approve exactly this?") {
+        match question::confirmed(text.clone(), "Approve exactly this?").await {
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
             None => {

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod faults;
 mod matched;
+mod one_line;
 mod output;
 mod pinned;
 #[cfg(target_os = "linux")]
@@ -17,7 +18,11 @@ mod processes;
 mod route;
 mod serve;
 mod served;
+#[cfg(target_os = "linux")]
+mod signals;
 mod stdio;
+#[cfg(target_os = "linux")]
+mod steering;
 mod support;
 #[cfg(target_os = "linux")]
 mod terminal;

@@ -90,15 +90,15 @@ fn d015_none_is_left_after_kill_9() {
 fn d015_none_is_left_after_sigterm() {
     let (sandbox, _model, running) = hanging();
     running.signal(Signal::SIGTERM);
-    running.finish();
-    until_none(&sandbox);
+    running.finish().exits(143).says(["SIGTERM"]);
+    assert_eq!(processes(&sandbox), []);
 }
 
 #[test]
 fn d015_none_is_left_after_sigint() {
     let (sandbox, _model, running) = hanging();
     running.signal(Signal::SIGINT);
-    running.finish().exits(1).says(["interrupted"]);
+    running.finish().exits(130).says(["interrupted"]);
     assert_eq!(processes(&sandbox), []);
 }
 

@@ -1,9 +1,13 @@
 //! A machine with nothing set up, on which `carrick` runs.
 
 mod events;
+#[cfg(target_os = "linux")]
+mod pty;
 mod run;
 
 pub(crate) use events::{Events, result_text};
+#[cfg(target_os = "linux")]
+pub(crate) use pty::Pty;
 pub(crate) use run::{Run, Running};
 
 use carrick_testkit::model::{Provider, ScriptedModel};

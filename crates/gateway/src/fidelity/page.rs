@@ -17,11 +17,26 @@ then observes, in comparison with a client of the server's own revision and noth
 The page is made from the table that the tests of the gateway run, cell by cell, in memory, over HTTP and
 over stdio: `CARRICK_UPDATE_FIDELITY=1 cargo test -p carrick-gateway` writes it.
 
-A server without sessions has one connection for all clients. One of sessions has a session for each
-client's session, opened with what that client says it can do; clients without sessions share one for
-each set of abilities. Over stdio each of these is a process of its own, so that what a server keeps in
-its memory it keeps for each alone. Not passed on: tasks that are part of the core, and extensions of the
-protocol that name ids or tokens outside of where the protocol has them.
+A server without sessions has one connection for all clients. To a server of sessions no two clients share
+one, since it may remember what it was told, and say it again:
+
+| client | its connection to a server of sessions |
+|---|---|
+| a session (legacy revisions) | its own, opened with what it says it can do, until the session ends |
+| without sessions, over stdio | its own for each set of abilities, until the connection ends |
+| without sessions, over HTTP with a principal | the principal's for each set of abilities, until idle for 30 min |
+| without sessions, over HTTP without a principal | a fresh one for each call, closed with it |
+| the same with `\"session\": \"shared\"` | one that all such clients share |
+
+A server that remembers between calls (the page that a browser shows, a current folder, an open transaction)
+therefore works as it does without the gateway in the first three cases. In the fourth it remembers nothing
+between calls: a browser starts with an empty page in each. In the fifth it remembers for all of them: one
+client's page is the others' page too; elicitation, sampling and roots are not offered to the server then,
+since it could not say whom it asks. A fresh connection over stdio is a process; one is started ahead, so
+that a call seldom waits for it.
+
+Not passed on: tasks that are part of the core, and extensions of the protocol that name ids or tokens
+outside of where the protocol has them.
 ";
 
 /// The page, in Markdown.

@@ -169,17 +169,18 @@ async fn a_server_that_breaks_down_ends_its_calls_and_is_connected_again() {
 #[tokio::test(start_paused = true)]
 async fn without_a_free_connection_a_call_waits_and_is_then_refused() {
     let mut options = options();
-    options.max_upstreams = 2;
+    options.max_processes = 2;
     let server = server(Revision::NEWEST_HANDSHAKE);
     let gateway = gateway_with(server, Over::Memory, options).await;
-    let mut client = RawClient::of(gateway.clone());
-    // The first connection stays; the other one is kept by a call that is parked.
-    let asked = client.call("ask_name", &json!({})).await;
-    let refused = client.call("ask_name", &json!({})).await;
+    let (mut one, mut two) = (RawClient::of(gateway.clone()), RawClient::of(gateway.clone()));
+    // The first connection stays; the other one is this client's as long as it is there.
+    let asked = one.call("ask_name", &json!({})).await;
+    let refused = two.call("ask_name", &json!({})).await;
     let text = refused["error"]["message"].as_str().unwrap();
     assert!(text.contains("all 2 connections") && text.contains("try again later"), "{text}");
-    let done = client.call("ask_name", &answers(&asked, &accepted())).await;
+    let done = one.call("ask_name", &answers(&asked, &accepted())).await;
     assert_eq!(done["result"]["resultType"], "complete", "{done}");
-    let next = client.call("ask_name", &json!({})).await;
+    drop(one);
+    let next = two.call("ask_name", &json!({})).await;
     assert_eq!(next["result"]["resultType"], "input_required", "{next}");
 }

@@ -148,6 +148,14 @@ impl<T> Parked<T> {
         (until <= now).then(|| self.take(&token)).flatten()
     }
 
+    /// Takes out the call that has been parked longest of those that this is true
+    /// of.
+    pub fn take_first(&mut self, which: impl Fn(&T) -> bool) -> Option<T> {
+        let is_it = |token: &Token| self.calls.get(token).is_some_and(|entry| which(&entry.call));
+        let (_, token) = *self.due.iter().find(|(_, token)| is_it(token))?;
+        self.take(&token)
+    }
+
     /// When [`Parked::expired`] is next worth asking.
     pub fn poll_timeout(&self) -> Option<Duration> {
         self.due.first().map(|(until, _)| *until)

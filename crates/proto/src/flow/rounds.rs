@@ -4,9 +4,10 @@ use crate::method::Method;
 use crate::peer::Reply;
 use crate::revision::Revision;
 use crate::rpc::{self, Id, Json, Limits, Message, ScanError, Scanned, push_escaped};
-use crate::text;
+use crate::text::excerpt;
 use crate::types::RawJson;
 use alloc::collections::BTreeMap;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use bytes::Bytes;
@@ -55,8 +56,7 @@ pub fn input_required<'a>(
 /// none.
 ///
 /// # Errors
-/// When it is not such a result, or a question has no method or parameters that are
-/// no object.
+/// When it is not such a result, or one of its questions cannot be read.
 pub fn input_asks(reply: &Reply) -> Result<(Vec<InputAsk>, Option<RawJson>), serde_json::Error> {
     #[derive(Deserialize)]
     struct Asked {
@@ -71,16 +71,14 @@ pub fn input_asks(reply: &Reply) -> Result<(Vec<InputAsk>, Option<RawJson>), ser
         params: Option<RawJson>,
     }
     let Asked { requests, state } = serde_json::from_slice(reply.message().body_bytes())?;
-    let mut asks = Vec::with_capacity(requests.len());
-    for (key, request) in requests {
+    let asks = requests.into_iter().map(|(key, request)| {
         let params = request.params.as_ref().map_or("{}", |params| params.get());
         let message = ask_message(&request.method, params.as_bytes()).map_err(|error| {
-            let key = text::excerpt(&key, 200);
-            serde_json::Error::custom(format_args!("question {key:?}: {error}"))
+            serde_json::Error::custom(format!("inputRequests.{}: {error}", excerpt(&key, 200)))
         })?;
-        asks.push(InputAsk { key, method: message.method(), message });
-    }
-    Ok((asks, state))
+        Ok(InputAsk { key, method: message.method(), message })
+    });
+    Ok((asks.collect::<Result<_, serde_json::Error>>()?, state))
 }
 
 /// A question as a request; whoever sends it gives it an id of its own.

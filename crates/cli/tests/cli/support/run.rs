@@ -111,6 +111,12 @@ impl Running {
         }
     }
 
+    /// The process's id.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.0.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.0.id()).unwrap()), signal).unwrap();
     }

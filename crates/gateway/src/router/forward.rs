@@ -1,21 +1,18 @@
 //! A call that passes through to a server that asks its client the way the
 //! client is asked, or in rounds.
 
-use crate::asks;
-use crate::error;
-use crate::gateway::Inner;
-use crate::line::{Level, Line, number};
-use crate::rounds;
-use crate::session::Session;
-use crate::shared::{Guest, Trunk};
+use super::may_ask;
+use super::rounds;
+use crate::backend::{Backend, Conn, Level, Line, Running, Session, number};
+use crate::{error, questions};
 use carrick::Client;
 use carrick::client::{CallError, CallRelay, Caller, Forward, Forwarded, Relay, Reply, ServerAsk};
 use carrick::proto::method::Method;
 use carrick::proto::peer::{AskPlace, Call, CallKey, Outcome};
 use carrick::proto::revision::Revision;
-use carrick::proto::rpc::Message;
+use carrick::proto::rpc::{Field, Message};
 use carrick::server::{Dispatch, Elsewhere, Outbox};
-use carrick::types::RpcError;
+use carrick::types::{ClientCapabilities, RpcError};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -25,11 +22,13 @@ use tokio::task::AbortHandle;
 const ROUNDS: u32 = 20;
 
 /// Such a call.
-pub(crate) struct Passing {
-    gateway: Arc<Inner>,
-    pub(crate) outbox: Arc<dyn Outbox>,
-    pub(crate) key: CallKey,
+pub(super) struct Forwarding {
+    backend: Arc<Backend>,
+    outbox: Arc<dyn Outbox>,
+    key: CallKey,
     method: Method,
+    /// Whether it asks for the start of a list.
+    is_first_page: bool,
     route: Route,
     number: u64,
     /// What to ask the server again, with the answers to its questions.
@@ -39,8 +38,8 @@ pub(crate) struct Passing {
 }
 
 /// The connection to the server that a call takes.
-pub(crate) enum Route {
-    Shared(Arc<Trunk>),
+pub(super) enum Route {
+    Shared(Arc<Conn>),
     Session(Arc<Session>),
 }
 
@@ -52,65 +51,61 @@ enum Work {
     Over,
 }
 
-impl Passing {
+impl Forwarding {
     /// Passes a call on.
-    pub(crate) fn start(
-        gateway: &Arc<Inner>,
+    pub(super) fn start(
+        backend: &Arc<Backend>,
         outbox: &Arc<dyn Outbox>,
         route: Route,
         call: Call,
         caller: Option<Caller>,
     ) -> Dispatch {
         let (key, method, revision) = (call.key, call.message.method(), call.revision);
-        let log = call.log;
+        let (log, is_first_page) = (call.log, call.message.field(Field::Cursor).is_none());
         let mut forward = Forward::new(call.message, revision);
-        forward.options = gateway.options.call;
+        forward.options = backend.target().options.call;
         // Whoever has requests of the server's own is not asked in rounds.
         let asked_in_rounds = matches!(route, Route::Shared(_)) && revision.rules().server_requests;
         forward.caller = caller.unwrap_or_default();
         let again = (asked_in_rounds && may_ask(method)).then(|| forward.clone());
-        let passing = Arc::new(Self {
-            gateway: gateway.clone(),
+        let forwarding = Arc::new(Self {
+            backend: backend.clone(),
             outbox: outbox.clone(),
             key,
             method,
+            is_first_page,
             route,
             number: number(),
             again,
             rounds: AtomicU32::new(0),
             work: Mutex::new(Work::Nothing),
         });
-        passing.enter(log.is_some());
-        match passing.line().now(passing.level()) {
-            Some(client) => passing.send(&client, forward),
-            None => passing.connect_first(forward),
+        forwarding.enter(log.is_some());
+        match forwarding.line().now(forwarding.level()) {
+            Some(client) => forwarding.send(&client, forward),
+            None => forwarding.connect_first(forward),
         }
-        Dispatch::Later(passing)
-    }
-
-    /// The call as the server would be asked it again.
-    pub(crate) fn again(&self) -> Option<&Forward> {
-        self.again.as_ref()
+        Dispatch::Later(forwarding)
     }
 
     /// Ends the call with this answer.
-    pub(crate) fn finish(&self, outcome: Outcome) {
+    fn finish(&self, outcome: Outcome) {
         if self.end() {
             self.outbox.answer(self.key, outcome);
         }
     }
 
-    pub(crate) fn fail(&self, error: RpcError) {
+    fn fail(&self, error: RpcError) {
         self.finish(Outcome::Error(error));
     }
 
     /// Asks the server again.
-    pub(crate) fn resend(self: &Arc<Self>, forward: Forward) {
+    fn resend(self: &Arc<Self>, forward: Forward) {
         match self.line().now(Level::Any) {
             Some(client) => self.send(&client, forward),
             None => {
                 let error = CallError::NotConnected;
-                self.fail(error::of_call(self.gateway.upstream.name(), error));
+                self.fail(error::of_call(self.backend.name(), error));
             }
         }
     }
@@ -124,11 +119,11 @@ impl Passing {
     }
 
     fn connect_first(self: &Arc<Self>, forward: Forward) {
-        let passing = self.clone();
+        let forwarding = self.clone();
         let task = tokio::spawn(async move {
-            match passing.line().client(passing.level()).await {
-                Ok(client) => passing.send(&client, forward),
-                Err(error) => passing.fail(error),
+            match forwarding.line().client(forwarding.level()).await {
+                Ok(client) => forwarding.send(&client, forward),
+                Err(error) => forwarding.fail(error),
             }
         });
         self.set_task(task.abort_handle());
@@ -157,9 +152,28 @@ impl Passing {
             }
             *work = Work::Nothing;
         }
-        let passing = self.clone();
-        let task = tokio::spawn(rounds::answer(passing, reply));
+        let forwarding = self.clone();
+        let task = tokio::spawn(async move {
+            let outbox = &*forwarding.outbox;
+            let can = forwarding.capabilities();
+            match rounds::answers(outbox, forwarding.key, &can, &reply).await {
+                Ok(members) => {
+                    if let Some(forward) = &forwarding.again {
+                        let mut forward = forward.clone();
+                        forward.extra = members;
+                        forwarding.resend(forward);
+                    }
+                }
+                Err(outcome) => forwarding.finish(outcome),
+            }
+        });
         self.set_task(task.abort_handle());
+    }
+
+    /// What its client can do, as it said when it opened its session.
+    fn capabilities(&self) -> ClientCapabilities {
+        let said = self.again.as_ref().and_then(|forward| forward.caller.capabilities.as_deref());
+        said.and_then(|said| serde_json::from_str(said).ok()).unwrap_or_default()
     }
 
     /// Ends the work; false when it was over already.
@@ -176,7 +190,7 @@ impl Passing {
 
     fn line(&self) -> &Line {
         match &self.route {
-            Route::Shared(trunk) => &trunk.line,
+            Route::Shared(conn) => &conn.line,
             Route::Session(session) => &session.line,
         }
     }
@@ -188,13 +202,19 @@ impl Passing {
         }
     }
 
+    /// Whether the server may say something on the connection without saying
+    /// which call it is about: then each call on it counts.
+    fn is_counted(&self) -> bool {
+        self.backend.logs() && self.backend.target().costs_processes()
+    }
+
     fn enter(self: &Arc<Self>, hears_logs: bool) {
         match &self.route {
-            Route::Shared(trunk) if hears_logs => {
+            Route::Shared(conn) if self.is_counted() => {
                 let relay: Weak<dyn Relay> = Arc::<Self>::downgrade(self);
                 let outbox = Arc::downgrade(&self.outbox);
-                let guest = Guest { relay, outbox, may_be_asked: false, hears_logs };
-                trunk.enter(self.number, guest);
+                let number = self.number;
+                conn.enter(Running { number, relay, outbox, may_be_asked: false, hears_logs });
             }
             Route::Shared(_) => {}
             Route::Session(session) => session.enter(self.key),
@@ -203,7 +223,8 @@ impl Passing {
 
     fn leave(&self) {
         match &self.route {
-            Route::Shared(trunk) => trunk.leave(self.number),
+            Route::Shared(conn) if self.is_counted() => conn.leave(self.number),
+            Route::Shared(_) => {}
             Route::Session(session) => session.leave(self.key),
         }
     }
@@ -213,7 +234,7 @@ impl Passing {
     }
 }
 
-impl Elsewhere for Passing {
+impl Elsewhere for Forwarding {
     fn give_up(&self) {
         let task = match &*self.work() {
             Work::Task(task) => Some(task.clone()),
@@ -226,17 +247,17 @@ impl Elsewhere for Passing {
     }
 }
 
-impl Relay for Passing {
+impl Relay for Forwarding {
     fn notice(&self, message: Message, revision: Revision) {
         self.outbox.pass_notice(Some(self.key), message, revision);
     }
 
     fn asked(&self, ask: ServerAsk) {
-        asks::put(self.outbox.clone(), AskPlace::Of(self.key), ask);
+        questions::put(self.outbox.clone(), AskPlace::Of(self.key), ask);
     }
 }
 
-impl CallRelay for Passing {
+impl CallRelay for Forwarding {
     /// What the server does with its client's connection is done with that of
     /// the gateway's client: neither holds one open for nothing.
     fn stream_closed(&self, retry: Option<Duration>) {
@@ -250,17 +271,11 @@ impl CallRelay for Passing {
             }
             Ok(reply) => {
                 if self.method == Method::ToolsList {
-                    self.gateway.learn(&reply);
+                    self.backend.learn(&reply, self.is_first_page);
                 }
                 self.finish(Outcome::Forwarded(reply));
             }
-            Err(error) => self.fail(error::of_call(self.gateway.upstream.name(), error)),
+            Err(error) => self.fail(error::of_call(self.backend.name(), error)),
         }
     }
-}
-
-/// The requests in whose middle a server may ask something
-/// (`basic/patterns/mrtr`, Supported Requests).
-pub(crate) fn may_ask(method: Method) -> bool {
-    matches!(method, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
 }

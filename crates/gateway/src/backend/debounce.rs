@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_secs(8);
 
 /// When each list was told of.
 #[derive(Debug, Default)]
-pub(crate) struct Pace([Mutex<Turn>; 3]);
+pub(crate) struct Debounce([Mutex<Turn>; 3]);
 
 #[derive(Debug, Default)]
 struct Turn {
@@ -27,7 +27,7 @@ struct Turn {
     waits: bool,
 }
 
-impl Pace {
+impl Debounce {
     /// Tells of a change now, or as soon as it may be told; one that waits
     /// stands for all that come meanwhile. Resources are told of at once.
     pub(crate) fn tell(
@@ -46,10 +46,10 @@ impl Pace {
             return;
         };
         let Some(at) = at else { return say(changed) };
-        let pace = self.clone();
+        let debounce = self.clone();
         runtime.spawn(async move {
             tokio::time::sleep_until(at).await;
-            pace.turn(list).told(Instant::now());
+            debounce.turn(list).told(Instant::now());
             say(changed);
         });
     }
@@ -90,21 +90,21 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn counting() -> (Arc<Pace>, Arc<AtomicUsize>, impl Fn(Changed)) {
-        let (pace, told) = (Arc::new(Pace::default()), Arc::new(AtomicUsize::new(0)));
-        let (its, count) = (pace.clone(), told.clone());
+    fn counting() -> (Arc<Debounce>, Arc<AtomicUsize>, impl Fn(Changed)) {
+        let (debounce, told) = (Arc::new(Debounce::default()), Arc::new(AtomicUsize::new(0)));
+        let (its, count) = (debounce.clone(), told.clone());
         let change = move |changed| {
             let count = count.clone();
             its.tell(changed, move |_| {
                 count.fetch_add(1, Ordering::SeqCst);
             });
         };
-        (pace, told, change)
+        (debounce, told, change)
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_burst_is_told_at_once_and_once_more() {
-        let (_pace, told, change) = counting();
+        let (_debounce, told, change) = counting();
         (0..1000).for_each(|_| change(Changed::Tools));
         assert_eq!(told.load(Ordering::SeqCst), 1);
         change(Changed::Prompts);
@@ -117,7 +117,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn changes_without_a_rest_are_told_ever_less_often() {
-        let (_pace, told, change) = counting();
+        let (_debounce, told, change) = counting();
         for _ in 0..1000 {
             change(Changed::Tools);
             change(Changed::Resource("a:b".into()));

@@ -1,6 +1,6 @@
 //! What a bridged call has come to.
 
-use crate::pool::Lease;
+use crate::backend::Lease;
 use carrick::client::{CallError, Forwarded, Reply, ServerAsk};
 use carrick::proto::flow::{Bridged, Next, input_required};
 use carrick::proto::peer::CallKey;

@@ -1,23 +1,25 @@
 //! One conversation with a client.
 
-use crate::bridge;
-use crate::call::{Passing, Route};
-use crate::gateway::Inner;
-use crate::session::Session;
-use crate::watch::Subscriptions;
+use super::bridge;
+use super::forward::{Forwarding, Route};
+use super::subscriptions::Subscriptions;
+use crate::backend::{Backend, Level, Owner, Session};
 use carrick::client::Caller;
 use carrick::proto::method::Method;
 use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::{Part, Revision, translate};
 use carrick::proto::rpc::{Field, Json, Limits, Message};
-use carrick::server::{CallInfo, Connection, Dispatch, Outbox};
+use carrick::server::{CallInfo, Connection, ConnectionInfo, Dispatch, Outbox};
 use carrick::types::{LogLevel, RpcError};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) struct Front {
-    gateway: Arc<Inner>,
+pub(super) struct Downstream {
+    backend: Arc<Backend>,
     outbox: Arc<dyn Outbox>,
+    /// Whose its connections to the server are; none of a request that nothing
+    /// ties to others.
+    owner: Option<Owner>,
     /// The revision of its session, if it has one.
     revision: Option<Revision>,
     /// The session at the server, once one was needed.
@@ -32,12 +34,22 @@ pub(crate) struct Front {
     subscriptions: Subscriptions,
 }
 
-impl Front {
-    pub(crate) fn new(gateway: Arc<Inner>, outbox: Arc<dyn Outbox>) -> Self {
+impl Downstream {
+    pub(super) fn new(
+        backend: Arc<Backend>,
+        info: &ConnectionInfo,
+        outbox: Arc<dyn Outbox>,
+    ) -> Self {
+        let owner = if info.is_stateless_request() {
+            info.principal().cloned().map(Owner::Principal)
+        } else {
+            Some(Owner::downstream())
+        };
         Self {
-            subscriptions: Subscriptions::new(gateway.clone()),
-            gateway,
+            subscriptions: Subscriptions::new(backend.clone()),
+            backend,
             outbox,
+            owner,
             revision: None,
             session: None,
             level: None,
@@ -48,7 +60,7 @@ impl Front {
 
     fn listen(&mut self) {
         if self.listening.is_none() {
-            self.listening = Some(self.gateway.listen(&self.outbox));
+            self.listening = Some(self.backend.listen(&self.outbox, self.owner.as_ref()));
         }
     }
 
@@ -65,15 +77,16 @@ impl Front {
     }
 
     /// The session at the server that belongs to the client's.
-    fn session(&mut self, call: &Call) -> Arc<Session> {
-        let session = self.session.get_or_insert_with(|| {
-            let session = self.gateway.session(&self.outbox, call);
-            if let Some(level) = self.level {
-                session.set_level(level);
-            }
-            session
-        });
-        session.clone()
+    fn session(&mut self, call: &Call) -> Result<Arc<Session>, RpcError> {
+        if let Some(session) = &self.session {
+            return Ok(session.clone());
+        }
+        let session = self.backend.session(&self.outbox, call)?;
+        if let Some(level) = self.level {
+            session.set_level(level);
+        }
+        self.session = Some(session.clone());
+        Ok(session)
     }
 
     /// What a session's client said of itself, as the server is told it.
@@ -92,26 +105,27 @@ impl Front {
             caller
         });
         let mut caller = caller.clone();
-        caller.log = call.log.filter(|_| self.gateway.logs());
+        caller.log = call.log.filter(|_| self.backend.logs());
         caller
     }
 }
 
-impl Connection for Front {
+impl Connection for Downstream {
     fn opened(&mut self, revision: Revision) {
         self.revision = Some(revision);
-        if self.gateway.is_stateless() {
+        if self.backend.is_stateless() {
             self.listen();
         }
     }
 
     fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let in_session = call.revision.rules().server_requests;
-        let stateless = self.gateway.is_stateless();
+        let stateless = self.backend.is_stateless();
         match call.message.method() {
             Method::SubscriptionsListen => {
                 self.listen();
-                return self.subscriptions.listen(&self.outbox, &call);
+                let own = self.owner.as_ref().filter(|_| !stateless);
+                return self.subscriptions.listen(&self.outbox, own, &call);
             }
             method @ (Method::ResourcesSubscribe | Method::ResourcesUnsubscribe) if stateless => {
                 return self.subscribe(&call, method == Method::ResourcesSubscribe);
@@ -120,14 +134,20 @@ impl Connection for Front {
         }
         if stateless {
             let caller = in_session.then(|| self.caller(&call));
-            let route = Route::Shared(self.gateway.main.clone());
-            return Passing::start(&self.gateway, &self.outbox, route, call, caller);
+            let route = Route::Shared(self.backend.first().clone());
+            return Forwarding::start(&self.backend, &self.outbox, route, call, caller);
         }
-        if in_session {
-            let route = Route::Session(self.session(&call));
-            return Passing::start(&self.gateway, &self.outbox, route, call, None);
+        if !in_session {
+            let (owner, principal) = (self.owner.as_ref(), info.principal());
+            return bridge::take(&self.backend, &self.outbox, owner, call, principal);
         }
-        bridge::take(&self.gateway, &self.outbox, call, info.principal())
+        match self.session(&call) {
+            Ok(session) => {
+                let route = Route::Session(session);
+                Forwarding::start(&self.backend, &self.outbox, route, call, None)
+            }
+            Err(error) => Dispatch::Ready(Outcome::Error(error)),
+        }
     }
 
     fn level_set(&mut self, level: LogLevel) {
@@ -148,9 +168,7 @@ impl Connection for Front {
         );
         // Only what belongs to a session has somebody to be told to.
         let session = self.session.as_ref().zip(self.revision).filter(|_| known);
-        match session
-            .and_then(|(s, revision)| Some((s.line.now(crate::line::Level::Any)?, revision)))
-        {
+        match session.and_then(|(s, revision)| Some((s.line.now(Level::Any)?, revision))) {
             Some((client, revision)) => client.notify(message, revision),
             None => {
                 let name = message.method_name();
@@ -161,15 +179,16 @@ impl Connection for Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for Downstream {
     fn drop(&mut self) {
         if let Some(number) = self.listening {
-            self.gateway.stop_listening(number);
+            self.backend.stop_listening(number);
         }
-        if let Some(session) = self.session.take()
-            && let Ok(runtime) = tokio::runtime::Handle::try_current()
-        {
-            runtime.spawn(async move { session.line.close().await });
+        if let Some(session) = self.session.take() {
+            self.backend.end_session(&session);
+        }
+        if let Some(owner @ Owner::Downstream(_)) = &self.owner {
+            self.backend.end_owner(owner);
         }
     }
 }

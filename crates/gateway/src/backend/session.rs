@@ -1,31 +1,33 @@
 //! A session of a client's on both sides: what the server says in it is the
 //! client's, whether or not it says what of.
 
-use crate::asks;
-use crate::gateway::Inner;
-use crate::line::{Level, Line, LineEvents};
-use crate::pace::Pace;
-use crate::shared::Ears;
-use carrick::client::{Changed, ClientConfig, Relay, ServerAsk};
+use super::conn::WeakEvents;
+use super::debounce::Debounce;
+use super::line::{Level, Line, LineEvents};
+use super::target::Target;
+use crate::questions;
+use carrick::client::{Changed, ClientConfig, Era, Relay, ServerAsk};
 use carrick::proto::peer::{AskPlace, Call, CallKey, ServerDescription};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::Message;
 use carrick::server::Outbox;
 use carrick::types::LogLevel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tokio::time::Instant;
 
 /// Such a session.
 pub(crate) struct Session {
     pub(crate) line: Line,
-    outbox: Arc<dyn Outbox>,
-    pace: Arc<Pace>,
+    pub(crate) outbox: Arc<dyn Outbox>,
+    debounce: Arc<Debounce>,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     /// The calls that run.
     calls: Vec<CallKey>,
+    /// Since when none runs.
+    idle_since: Instant,
     /// The level that the client has set, once it has.
     level: Option<LogLevel>,
 }
@@ -33,8 +35,8 @@ struct State {
 impl Session {
     /// The session that a client's call belongs to. It is opened at the server
     /// with what the client said of itself in its own.
-    pub(crate) fn new(gateway: &Inner, outbox: Arc<dyn Outbox>, call: &Call) -> Arc<Self> {
-        let mut config = ClientConfig::new(gateway.options.info.clone());
+    pub(crate) fn new(target: &Target, outbox: Arc<dyn Outbox>, call: &Call) -> Arc<Self> {
+        let mut config = ClientConfig::new(target.options.info.clone());
         if let Some(info) = call.client_info.as_deref()
             && let Ok(info) = serde_json::from_str(info)
         {
@@ -42,12 +44,13 @@ impl Session {
         }
         config.capabilities = call.client_capabilities.as_deref().unwrap_or("{}").into();
         config.offer = Some(call.revision);
-        config.era = Some(carrick::client::Era::Legacy);
+        config.era = Some(Era::Legacy);
+        let state = State { calls: Vec::new(), idle_since: Instant::now(), level: None };
         Arc::new_cyclic(|session: &Weak<Self>| Self {
-            line: Line::new(gateway.upstream.clone(), config, Arc::new(Ears(session.clone()))),
+            line: Line::new(target.upstream.clone(), config, Arc::new(WeakEvents(session.clone()))),
             outbox,
-            pace: Arc::default(),
-            state: Mutex::default(),
+            debounce: Arc::default(),
+            state: Mutex::new(state),
         })
     }
 
@@ -56,7 +59,15 @@ impl Session {
     }
 
     pub(crate) fn leave(&self, key: CallKey) {
-        self.state().calls.retain(|call| *call != key);
+        let mut state = self.state();
+        state.calls.retain(|call| *call != key);
+        state.idle_since = Instant::now();
+    }
+
+    /// Since when no call runs in it; none while one does.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let state = self.state();
+        state.calls.is_empty().then_some(state.idle_since)
     }
 
     /// The client wants log messages from this level on.
@@ -86,7 +97,7 @@ impl Relay for Session {
             [.., last] => AskPlace::Beside(*last),
             [] => AskPlace::Connection,
         };
-        asks::put(self.outbox.clone(), place, ask);
+        questions::put(self.outbox.clone(), place, ask);
     }
 }
 
@@ -95,6 +106,6 @@ impl LineEvents for Session {
 
     fn changed(&self, changed: Changed) {
         let outbox = self.outbox.clone();
-        self.pace.tell(changed, move |changed| outbox.changed(changed));
+        self.debounce.tell(changed, move |changed| outbox.changed(changed));
     }
 }

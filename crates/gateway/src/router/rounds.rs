@@ -1,42 +1,34 @@
 //! A server asks in rounds, and the client of a session is asked by requests.
 
-use crate::asks;
-use crate::call::Passing;
+use crate::questions;
 use carrick::client::Reply;
 use carrick::proto::flow::{InputAsk, input_asks};
-use carrick::proto::peer::{AskPlace, Outcome};
-use carrick::types::RpcError;
+use carrick::proto::method::Method;
+use carrick::proto::peer::{AskPlace, CallKey, Outcome};
+use carrick::server::Outbox;
+use carrick::types::{ClientCapabilities, RpcError};
 use futures_util::future::join_all;
-use std::sync::Arc;
 
-/// Puts the questions of a round to the client, all of them side by side, and
-/// asks the server again with the answers.
-pub(crate) async fn answer(passing: Arc<Passing>, reply: Reply) {
-    match members(&passing, &reply).await {
-        Ok(members) => {
-            if let Some(forward) = passing.again() {
-                let mut forward = forward.clone();
-                forward.extra = members;
-                passing.resend(forward);
-            }
-        }
-        Err(outcome) => passing.finish(outcome),
-    }
-}
-
-/// The members of the retry.
-async fn members(passing: &Passing, reply: &Reply) -> Result<Vec<u8>, Outcome> {
+/// Puts the questions of a round to the client, all of them side by side. The
+/// members of the retry, with the answers.
+///
+/// A round of which one question cannot be put is not put at all.
+pub(super) async fn answers(
+    outbox: &dyn Outbox,
+    key: CallKey,
+    can: &ClientCapabilities,
+    reply: &Reply,
+) -> Result<Vec<u8>, Outcome> {
     let fail = |error: &dyn std::fmt::Display| {
         Outcome::Error(RpcError::internal(format!("the server's request for input: {error}")))
     };
     let (asks, state) = input_asks(reply).map_err(|error| fail(&error))?;
+    for ask in &asks {
+        check(ask, can).map_err(|error| fail(&error))?;
+    }
     let answers = join_all(asks.into_iter().map(|ask| async move {
-        let put = asks::pass(
-            &*passing.outbox,
-            AskPlace::Of(passing.key),
-            ask.message.clone(),
-            reply.revision(),
-        );
+        let (place, message) = (AskPlace::Of(key), ask.message.clone());
+        let put = questions::pass(outbox, place, message, reply.revision());
         (ask, put.await)
     }));
     let mut members = Vec::new();
@@ -64,6 +56,22 @@ async fn members(passing: &Passing, reply: &Reply) -> Result<Vec<u8>, Outcome> {
         members.extend_from_slice(state.get().as_bytes());
     }
     Ok(members)
+}
+
+/// Whether the client may be asked this, as far as it has said what it can do.
+fn check(ask: &InputAsk, can: &ClientCapabilities) -> Result<(), String> {
+    let may = match ask.method {
+        Method::ElicitationCreate => can.elicitation.is_some(),
+        Method::SamplingCreateMessage => can.sampling.is_some(),
+        Method::RootsList => can.roots.is_some(),
+        _ => {
+            let name = ask.message.method_name();
+            let brief = &name[..name.floor_char_boundary(200)];
+            return Err(format!("{brief:?} is no question"));
+        }
+    };
+    let name = ask.method.name();
+    if may { Ok(()) } else { Err(format!("{name}, which the client did not declare")) }
 }
 
 fn push_answer(

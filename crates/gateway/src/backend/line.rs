@@ -1,14 +1,13 @@
 //! One connection to the server over time: opened when it is needed, and again
 //! after it has ended.
 
-use crate::error;
-use crate::{ConnectError, Upstream};
+use crate::{ConnectError, Upstream, error};
 use carrick::Client;
 use carrick::client::{Changed, ClientConfig, ClientEvent, Era, Hooks, Relay};
 use carrick::proto::peer::ServerDescription;
 use carrick::types::{LogLevel, RpcError};
 use futures_util::future::BoxFuture;
-use std::sync::atomic::{AtomicU64, Ordering};
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -316,10 +315,4 @@ impl Level {
             Self::From(level) | Self::AtLeast(level) => Some(level),
         }
     }
-}
-
-/// Numbers that no two things share.
-pub(crate) fn number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -6,20 +6,20 @@
 
 mod state;
 
-use crate::call::may_ask;
-use crate::error;
-use crate::gateway::Inner;
-use crate::line::{Level, number};
-use crate::pool::Lease;
-use crate::shared::{Guest, Trunk};
+use super::may_ask;
+use crate::backend::{Backend, Conn, Lease, Level, Owner, Park, Running, number};
+use crate::{Sharing, error};
 use carrick::Client;
 use carrick::client::{CallError, CallRelay, Forward, Relay, Reply, ServerAsk};
 use carrick::proto::flow::{Full, Next, Token, input_responses};
-use carrick::proto::peer::{Call, Outcome};
+use carrick::proto::method::Method;
+use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Field, Json, Message};
 use carrick::server::{Dispatch, Elsewhere, Outbox, Principal, Unsealable, state_binding};
 use carrick::types::{LogLevel, RpcError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use state::{End, State, Waiting};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -30,7 +30,7 @@ const OVERHEAD: usize = 4096;
 /// Such a call.
 pub(crate) struct Bridge {
     me: Weak<Self>,
-    gateway: Arc<Inner>,
+    backend: Arc<Backend>,
     number: u64,
     token: Token,
     /// What its state is bound to.
@@ -39,76 +39,130 @@ pub(crate) struct Bridge {
     revision: Revision,
     /// Whether the server may ask its client something.
     asks: bool,
+    /// Whether it has its connection for itself, which ends with it.
+    is_alone: bool,
+    /// Whether it asks for the start of a list of tools, if it asks for one.
+    first_page: Option<bool>,
     /// Whether its client wants log messages.
     hears_logs: bool,
     state: Mutex<State>,
 }
 
-/// What a call needs of the pool.
+/// What a call needs of a connection.
 struct Needs {
+    /// Whose it has to be.
+    owner: Owner,
     capabilities: Arc<str>,
-    alone: bool,
     level: Option<LogLevel>,
 }
 
 impl Needs {
+    /// What a call of a client needs whose things are `client`'s.
+    fn of(call: &Call, client: &Owner, backend: &Backend) -> Result<Self, RpcError> {
+        let level = call.log;
+        let owner = match client {
+            Owner::Call(_) if says_nothing(call) => Owner::Gateway,
+            own => own.clone(),
+        };
+        if owner == Owner::Everyone {
+            // Whom the server would ask could not be told.
+            return Ok(Self { owner, capabilities: "{}".into(), level });
+        }
+        Ok(Self { owner, capabilities: backend.legacy_capabilities(call)?, level })
+    }
+
     fn level(&self) -> Level {
         self.level.map_or(Level::Any, Level::AtLeast)
     }
 }
 
 /// Takes a call of a client without a session: a first one, or one that comes
-/// back with answers.
-pub(crate) fn take(
-    gateway: &Arc<Inner>,
+/// back with answers. `client` is whose its client's things are, as far as that
+/// can be told.
+pub(super) fn take(
+    backend: &Arc<Backend>,
     outbox: &Arc<dyn Outbox>,
+    client: Option<&Owner>,
     call: Call,
     principal: Option<&Principal>,
 ) -> Dispatch {
     let taken = match call.message.field(Field::RequestState) {
-        Some(_) => resume(gateway, outbox, &call, principal),
-        None => Bridge::start(gateway, outbox, call, principal),
+        Some(_) => resume(backend, outbox, &call, principal),
+        None => {
+            let client = client.cloned().unwrap_or(match backend.target().options.sharing {
+                Sharing::PerCall => Owner::Call(number()),
+                Sharing::Shared => Owner::Everyone,
+            });
+            Bridge::start(backend, outbox, &client, call, principal)
+        }
     };
     taken.unwrap_or_else(|error| Dispatch::Ready(Outcome::Error(error)))
 }
 
+/// Whether a request has nothing in it that a client made up: a list, but for
+/// its cursor, which is the server's. Such may be asked in the gateway's name.
+fn says_nothing(call: &Call) -> bool {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, rename = "_meta", default)]
+        meta: BTreeMap<&'a str, &'a RawValue>,
+        #[serde(borrow, flatten)]
+        others: BTreeMap<&'a str, &'a RawValue>,
+    }
+    let lists = matches!(
+        call.message.method(),
+        Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::ResourcesTemplatesList
+    );
+    // What cannot be read like this has something unusual in it.
+    lists
+        && serde_json::from_slice(call.message.body_bytes()).is_ok_and(|params: Params<'_>| {
+            params.others.keys().all(|name| *name == "cursor")
+                && params.meta.keys().all(|name| {
+                    *name == "progressToken" || name.starts_with("io.modelcontextprotocol/")
+                })
+        })
+}
+
 impl Bridge {
     fn start(
-        gateway: &Arc<Inner>,
+        backend: &Arc<Backend>,
         outbox: &Arc<dyn Outbox>,
+        client: &Owner,
         call: Call,
         principal: Option<&Principal>,
     ) -> Result<Dispatch, RpcError> {
-        let method = call.message.method();
-        let capabilities = gateway.legacy_capabilities(&call)?;
-        let asks = may_ask(method) && can_be_asked(&capabilities);
-        let needs = Needs {
-            capabilities,
-            alone: asks && !gateway.upstream.tells_calls_apart(),
-            level: call.log,
-        };
-        let binding = if asks { state_binding(&call, principal)? } else { Vec::new() };
-        let token = if asks { random()? } else { Token::default() };
+        let needs = Needs::of(&call, client, backend)?;
+        let asks = may_ask(call.message.method())
+            && needs.owner.is_one_client()
+            && can_be_asked(&needs.capabilities);
         let waiting = Waiting { outbox: outbox.clone(), key: call.key, turn: number() };
         let turn = waiting.turn;
+        let (token, binding) =
+            if asks { (random()?, state_binding(&call, principal)?) } else { Default::default() };
         let bridge = Arc::new_cyclic(|me| Self {
             me: me.clone(),
-            gateway: gateway.clone(),
+            backend: backend.clone(),
             number: number(),
             token,
             binding,
             revision: call.revision,
             asks,
+            is_alone: matches!(needs.owner, Owner::Call(_)),
             hears_logs: call.log.is_some(),
+            first_page: (call.message.method() == Method::ToolsList)
+                .then(|| call.message.field(Field::Cursor).is_none()),
             state: Mutex::new(State::new(waiting)),
         });
         let mut forward = Forward::new(call.message, call.revision);
-        forward.options = gateway.options.call;
+        forward.options = backend.target().options.call;
         // The time that it is parked is the client's.
-        forward.options.timeout += gateway.options.parked.lifetime;
-        match gateway.pool.try_lease(gateway, &needs.capabilities, needs.alone) {
-            Some(lease) => match lease.trunk().line.now(needs.level()) {
-                Some(client) => bridge.send(lease, &client, forward),
+        forward.options.timeout += backend.target().options.parked.lifetime;
+        match backend.try_lease(&needs.owner, &needs.capabilities) {
+            Some(lease) => match lease.conn().line.now(needs.level()) {
+                Some(connected) => bridge.send(lease, &connected, forward),
                 None => bridge.connect_first(Some(lease), needs, forward),
             },
             None => bridge.connect_first(None, needs, forward),
@@ -132,47 +186,46 @@ impl Bridge {
         lease: Option<Lease>,
         needs: &Needs,
     ) -> Result<(Lease, Client), RpcError> {
-        let gateway = &self.gateway;
         let lease = match lease {
             Some(lease) => lease,
-            None => gateway.pool.lease(gateway, &needs.capabilities, needs.alone).await?,
+            None => self.backend.lease(&needs.owner, &needs.capabilities).await?,
         };
-        let client = lease.trunk().line.client(needs.level()).await?;
+        let client = lease.conn().line.client(needs.level()).await?;
         Ok((lease, client))
     }
 
     /// Says to the connection whose call this is now.
-    fn enter(&self, trunk: &Trunk) {
+    fn enter(&self, conn: &Conn) {
         let Some(waiting) = self.state().waiting.as_ref().map(|w| Arc::downgrade(&w.outbox)) else {
             return;
         };
         let relay: Weak<dyn Relay> = self.me.clone();
-        let (may_be_asked, hears_logs) = (self.asks, self.hears_logs);
-        trunk.enter(self.number, Guest { relay, outbox: waiting, may_be_asked, hears_logs });
+        let (number, may_be_asked, hears_logs) = (self.number, self.asks, self.hears_logs);
+        conn.enter(Running { number, relay, outbox: waiting, may_be_asked, hears_logs });
     }
 
     fn send(self: &Arc<Self>, lease: Lease, client: &Client, forward: Forward) {
-        let trunk = lease.trunk().clone();
+        let conn = lease.conn().clone();
         if self.state().lease(lease).is_err() {
             // It was given up meanwhile.
             return;
         }
-        self.enter(&trunk);
+        self.enter(&conn);
         let forwarded = client.forward(forward, self.clone());
         self.state().passed(forwarded);
     }
 
     /// The client is back with answers.
-    fn resume(self: &Arc<Self>, waiting: Waiting, answers: BTreeMap<String, Json>) {
-        let (answered, next, trunk) = {
+    fn go_on(&self, waiting: Waiting, answers: BTreeMap<String, Json>) {
+        let (answered, next, conn) = {
             let mut state = self.state();
             state.waiting = Some(waiting);
             let answered: Vec<_> = state.call.answered(answers).collect();
-            let trunk = state.lease.as_ref().map(|lease| lease.trunk().clone());
-            (answered, state.call.step(), trunk)
+            let conn = state.lease.as_ref().map(|lease| lease.conn().clone());
+            (answered, state.call.step(), conn)
         };
-        if let Some(trunk) = trunk {
-            self.enter(&trunk);
+        if let Some(conn) = conn {
+            self.enter(&conn);
         }
         for (ask, answer) in answered {
             match carrick::proto::flow::as_reply(&answer, self.revision) {
@@ -200,7 +253,7 @@ impl Bridge {
     }
 
     fn park(self: Arc<Self>) {
-        let Ok(sealed) = self.gateway.keys.seal(&self.binding, &self.token) else {
+        let Ok(sealed) = self.backend.keys.seal(&self.binding, &self.token) else {
             let text = "the gateway has no key to seal the call's state with";
             return self.end(End::Refused(RpcError::internal(text)));
         };
@@ -212,7 +265,7 @@ impl Bridge {
             }
             let Some((body, bytes)) = state.round(self.revision, &sealed) else { return };
             let waiting = state.waiting.take();
-            match self.gateway.park(self.token, bytes + OVERHEAD, self.clone()) {
+            match self.backend.parking.park(self.token, bytes + OVERHEAD, self.clone()) {
                 Ok(()) => Ok((waiting, body)),
                 Err(full) => {
                     state.waiting = waiting;
@@ -235,39 +288,43 @@ impl Bridge {
         self.end(End::Refused(RpcError::internal(text)));
     }
 
-    /// The call's time is over.
-    pub(crate) fn expire(&self) {
-        tracing::debug!(call = self.number, "a call was given up: its client did not come back");
-        self.end(End::Refused(RpcError::internal("the client did not come back in time")));
-    }
-
     /// Ends the call: tells its client, if it waits, and the server.
     fn end(&self, end: End) {
         let (ended, waiting) = {
             let mut state = self.state();
             (state.end(), state.waiting.take())
         };
-        let reason = match &end {
+        if let Some(lease) = &ended.lease {
+            lease.conn().leave(self.number);
+        }
+        self.hand_on(ended.asks, ended.lease.as_ref(), &end);
+        // What was passed on is given up here, unless it has its answer.
+        drop(ended.work);
+        drop(ended.lease);
+        if let Some(Waiting { outbox, key, .. }) = waiting {
+            outbox.answer(key, self.outcome(end));
+        }
+    }
+
+    /// What the server still asks may have been meant for another call of the
+    /// same client's.
+    fn hand_on(&self, asks: Vec<ServerAsk>, lease: Option<&Lease>, end: &End) {
+        let reason = match end {
             End::Refused(error) => error.clone(),
             _ => RpcError::internal("the call has ended"),
         };
-        for ask in ended.asks {
-            ask.refuse(reason.clone());
-        }
-        if let Some(lease) = ended.lease {
-            lease.trunk().leave(self.number);
-        }
-        // What was passed on is given up here, unless it has its answer.
-        drop(ended.work);
-        if let Some(Waiting { outbox, key, .. }) = waiting {
-            outbox.answer(key, self.outcome(end));
+        for ask in asks {
+            match lease.filter(|_| !self.is_alone && matches!(end, End::Answered(_))) {
+                Some(lease) => lease.conn().ask(ask),
+                None => ask.refuse(reason.clone()),
+            }
         }
     }
 
     fn outcome(&self, end: End) -> Outcome {
         match end {
             End::Answered(reply) => Outcome::Forwarded(reply),
-            End::Failed(call) => Outcome::Error(error::of_call(self.gateway.upstream.name(), call)),
+            End::Failed(call) => Outcome::Error(error::of_call(self.backend.name(), call)),
             End::Refused(error) => Outcome::Error(error),
         }
     }
@@ -314,8 +371,33 @@ impl Relay for Bridge {
     }
 }
 
+impl Park for Bridge {
+    fn expire(&self, why: &str) {
+        tracing::debug!(call = self.number, why, "a parked call was given up");
+        self.end(End::Refused(RpcError::internal(format!("the call was given up: {why}"))));
+    }
+
+    fn holds_connection(&self) -> bool {
+        self.is_alone && self.state().lease.is_some()
+    }
+
+    fn resume(
+        self: Arc<Self>,
+        outbox: Arc<dyn Outbox>,
+        key: CallKey,
+        answers: BTreeMap<String, Json>,
+    ) -> Dispatch {
+        let turn = number();
+        self.go_on(Waiting { outbox, key, turn }, answers);
+        Dispatch::Later(Arc::new(Turn { bridge: self, turn }))
+    }
+}
+
 impl CallRelay for Bridge {
     fn done(self: Arc<Self>, result: Result<Reply, CallError>) {
+        if let (Ok(reply), Some(is_first)) = (&result, self.first_page) {
+            self.backend.learn(reply, is_first);
+        }
         let end = match result {
             Ok(reply) => End::Answered(reply),
             Err(error) => End::Failed(error),
@@ -334,9 +416,9 @@ impl CallRelay for Bridge {
             Err(end) => self.end(end),
             Ok((lease, _work)) => {
                 if let Some(lease) = lease {
-                    lease.trunk().leave(self.number);
+                    lease.conn().leave(self.number);
                 }
-                self.gateway.grow_parked(&self.token, bytes);
+                self.backend.parking.grow(&self.token, bytes);
             }
         }
     }
@@ -344,7 +426,7 @@ impl CallRelay for Bridge {
 
 /// Goes on with a call that was parked.
 fn resume(
-    gateway: &Arc<Inner>,
+    backend: &Arc<Backend>,
     outbox: &Arc<dyn Outbox>,
     call: &Call,
     principal: Option<&Principal>,
@@ -352,18 +434,16 @@ fn resume(
     let invalid = || RpcError::invalid_params(Unsealable.to_string());
     let sealed = call.message.text(Field::RequestState).ok_or_else(invalid)?;
     let opened =
-        gateway.keys.open(&state_binding(call, principal)?, &sealed).map_err(|_| invalid())?;
+        backend.keys.open(&state_binding(call, principal)?, &sealed).map_err(|_| invalid())?;
     let token: Token = opened.try_into().map_err(|_| invalid())?;
     let answers = input_responses(call.message.field(Field::InputResponses))
         .map_err(|e| RpcError::invalid_params(format!("params.inputResponses: {e}")))?;
-    let bridge = gateway.take_parked(&token).ok_or_else(|| {
+    let parked = backend.parking.take(&token).ok_or_else(|| {
         RpcError::invalid_params(
             "this call does not wait for input: it has expired, or goes on already; begin it anew",
         )
     })?;
-    let turn = number();
-    bridge.resume(Waiting { outbox: outbox.clone(), key: call.key, turn }, answers);
-    Ok(Dispatch::Later(Arc::new(Turn { bridge, turn })))
+    Ok(parked.resume(outbox.clone(), call.key, answers))
 }
 
 /// Whether a server may ask a client with these capabilities anything.
