@@ -20,8 +20,9 @@ use proc_macro::TokenStream;
 /// what `carrick::tools!` needs. The doc comment is the description, the
 /// name the tool's name. Parameters are of two kinds:
 ///
-/// - extractors: those whose types are named `Args`, `State`, `Context`, `Texts`
-///   or `Server`;
+/// - extractors: those whose types are named `Args`, `State`, `Context`, `Texts`,
+///   `Server`, `CallInfo`, `Principal` or `Extension` (these two also as an
+///   `Option`), and `Arc<ConnectionInfo>`;
 /// - plain ones: each becomes a property of the input schema, with the doc
 ///   comment on it as its description. `Option<T>` may be left out, and so may
 ///   one with `#[default]` or `#[default(expression)]`. With `#[header("Name")]`

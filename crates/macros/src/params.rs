@@ -172,8 +172,13 @@ fn take_header(attributes: &mut Vec<Attribute>) -> Result<Option<LitStr>> {
 
 /// `T` of `Option<T>`.
 pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
+    inner_of("Option", ty)
+}
+
+/// `T` of `Name<T>`.
+fn inner_of<'a>(name: &str, ty: &'a Type) -> Option<&'a Type> {
     let Type::Path(path) = ty else { return None };
-    let segment = path.path.segments.last().filter(|segment| segment.ident == "Option")?;
+    let segment = path.path.segments.last().filter(|segment| segment.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     match arguments.args.first() {
         Some(GenericArgument::Type(inner)) => Some(inner),
@@ -182,7 +187,11 @@ pub(crate) fn inner_of_option(ty: &Type) -> Option<&Type> {
 }
 
 pub(crate) fn is_extractor(ty: &Type) -> bool {
-    matches!(last(ty).as_str(), "Args" | "State" | "Context" | "Texts" | "Server")
+    let may_be_missing = |ty: &Type| matches!(last(ty).as_str(), "Principal" | "Extension");
+    matches!(last(ty).as_str(), "Args" | "State" | "Context" | "Texts" | "Server" | "CallInfo")
+        || may_be_missing(ty)
+        || inner_of_option(ty).is_some_and(may_be_missing)
+        || inner_of("Arc", ty).is_some_and(|inner| last(inner) == "ConnectionInfo")
 }
 
 /// The last name of a type's path.

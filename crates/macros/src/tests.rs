@@ -75,3 +75,24 @@ fn headers_have_names_that_http_allows() {
         ],
     );
 }
+
+#[test]
+fn what_is_known_of_a_call_is_no_argument() {
+    let tool: Expand = crate::tool::expand;
+    for extractor in [
+        "carrick::server::CallInfo",
+        "Principal",
+        "Option<Principal>",
+        "Extension<u8>",
+        "Option<Extension<u8>>",
+        "std::sync::Arc<ConnectionInfo>",
+    ] {
+        // Only what is no argument has neither a header nor a name.
+        let header = format!(r#"async fn f(#[header("A")] a: {extractor}) {{}}"#);
+        assert!(said(tool, "", &header).is_some_and(|text| text.contains("no header")), "{header}");
+    }
+    for argument in ["Arc<str>", "Option<u8>", "Box<Principal>"] {
+        let header = format!(r#"async fn f(#[header("A")] a: {argument}) {{}}"#);
+        assert_eq!(said(tool, "", &header), None, "{argument}");
+    }
+}

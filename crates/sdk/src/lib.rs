@@ -37,6 +37,9 @@ pub use carrick_macros::{prompt, resource, tool};
 pub use carrick_proto as proto;
 pub use carrick_proto::types;
 pub use client::Client;
+// Types of it stand in what handlers are given.
+pub use http;
+
 pub use drive::{ServeError, ServeOptions, serve, serve_until, serve_with};
 pub use server::{Args, Context, Server, State, ToolError};
 

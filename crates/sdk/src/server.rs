@@ -44,7 +44,7 @@ pub use complete::{Completing, Completion};
 pub use context::{Context, Outbox, PassedAsk};
 pub use dispatch::{Dispatch, Elsewhere};
 pub use error::ToolError;
-pub use extract::{Args, FromRequest, Request, State};
+pub use extract::{Args, Extension, FromRequest, Request, State};
 pub use function::{Becomes, Function};
 pub use handler::Handler;
 pub use info::{CallInfo, ConnectionInfo, PeerAddr, TransportKind};

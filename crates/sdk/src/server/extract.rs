@@ -1,5 +1,9 @@
 //! What a handler can take as arguments.
 
+mod info;
+
+pub use info::Extension;
+
 use super::ask::Round;
 use super::checks::Checks;
 use super::{CallInfo, Context, Inner, Outbox, Server, Texts, ToolError, schema};
@@ -51,8 +55,8 @@ impl Request {
 /// Something a handler can take.
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take `{Self}`",
-    note = "handlers take `Args<T>`, `State<T>`, `Texts`, `Context` and `Server`; a function \
-            marked #[tool] also takes plain parameters whose types implement Deserialize and \
+    note = "handlers take `Args<T>`, `State<T>`, `Texts`, `Context`, `Server`, `Principal`, \
+            `Extension<T>`, `CallInfo` and `Arc<ConnectionInfo>`; a function marked #[tool] also takes plain parameters whose types implement Deserialize and \
             JsonSchema"
 )]
 pub trait FromRequest: Sized {

@@ -1,5 +1,6 @@
 //! What functions become: definitions, schemas, results.
 
+mod callers;
 mod changes;
 mod completion;
 mod pages;

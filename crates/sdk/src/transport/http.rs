@@ -18,8 +18,8 @@ mod server;
 
 pub use client::{Form, HttpOptions, HttpTransport, HttpTransportError, Retry};
 pub use server::{
-    EventLimits, EventStore, HttpServer, HttpServerOptions, MemoryEventStore, ReplayError,
-    StoredEvent, StreamKey,
+    Denied, EventLimits, EventStore, HttpServer, HttpServerOptions, Identify, MemoryEventStore,
+    ReplayError, StoredEvent, StreamKey,
 };
 #[cfg(feature = "event-store-sqlite")]
 pub use server::{SqliteEventStore, SqliteStoreError};

@@ -13,6 +13,7 @@ mod modern;
 mod old;
 mod pair;
 mod polling;
+mod principals;
 mod raw;
 mod scripted;
 mod session;

@@ -7,6 +7,7 @@ mod conversation;
 mod endpoint;
 mod engine;
 mod headers;
+mod identify;
 mod lanes;
 mod listeners;
 mod lull;
@@ -36,6 +37,7 @@ use crate::server::Service;
 
 use endpoint::Endpoint;
 
+pub use identify::{Denied, Identify};
 pub use store::{EventLimits, EventStore, MemoryEventStore, ReplayError, StoredEvent, StreamKey};
 #[cfg(feature = "event-store-sqlite")]
 pub use store::{SqliteEventStore, SqliteStoreError};
@@ -55,6 +57,12 @@ pub struct HttpServerOptions {
     /// Which hosts and origins may enter. Default: loopback names with the bound
     /// port, and pages served from there.
     pub access: Option<AccessRules>,
+    /// Finds out who each request comes from, on every path and for every method,
+    /// before anything else of it is looked at. What a client opens or is given
+    /// then belongs to its principal: sessions, their streams, and the state of
+    /// unfinished requests are unknown to all others. Default: nobody does, and
+    /// whoever knows the id of a session may use it.
+    pub identify: Option<Identify>,
     /// Whether clients may open sessions by `initialize` (legacy). Default: true.
     pub sessions: bool,
     /// Bounds on one message.
@@ -106,6 +114,7 @@ impl Default for HttpServerOptions {
             path: "/mcp".into(),
             sse_path: None,
             access: None,
+            identify: None,
             sessions: true,
             limits: Limits::default(),
             max_body_bytes: 16 << 20,

@@ -304,3 +304,6 @@ impl Conversation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

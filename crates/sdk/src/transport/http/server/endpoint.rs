@@ -65,17 +65,22 @@ impl Endpoint {
         }))
     }
 
-    /// Host and origin come first, on every path and for every method.
+    /// Host and origin come first, on every path and for every method, and then who
+    /// sends it.
     async fn route(
         &self,
         request: Request<Incoming>,
         socket: &Socket,
     ) -> Result<Response<Answer>, Refusal> {
         let (head, body) = request.into_parts();
-        self.check_access(&head, &Headers::of(&head.headers))?;
-        let origin = Origin { socket, head: Arc::new(head) };
-        let head = &origin.head;
-        let headers = Headers::of(&head.headers);
+        let mut head = Arc::new(head);
+        let mut headers = Headers::of(&head.headers);
+        self.check_access(&head, &headers)?;
+        if let Some(identify) = &self.options.identify {
+            identify.look(Arc::make_mut(&mut head))?;
+            headers = Headers::of(&head.headers);
+        }
+        let origin = Origin { socket, head: &head };
         if self.options.sse_path.as_deref() == Some(head.uri.path()) {
             return match head.method {
                 Verb::GET => self.open_old(&origin, &headers),

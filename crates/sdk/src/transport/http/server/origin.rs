@@ -44,7 +44,7 @@ impl Socket {
 /// Where one request comes from.
 pub(super) struct Origin<'a> {
     pub(super) socket: &'a Socket,
-    pub(super) head: Arc<Parts>,
+    pub(super) head: &'a Arc<Parts>,
 }
 
 impl Origin<'_> {
@@ -73,6 +73,6 @@ impl Origin<'_> {
 
     /// A frame that this request has brought.
     pub(super) fn frame(&self, messages: Scanned) -> Frame {
-        Frame { messages, request: Some(Arc::clone(&self.head)) }
+        Frame { messages, request: Some(Arc::clone(self.head)) }
     }
 }

@@ -1,7 +1,7 @@
 //! Answers of the transport itself.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 
 use carrick_proto::http::{AccessDenied, HeaderMismatch};
@@ -9,6 +9,7 @@ use carrick_proto::rpc::{self, Id, ScanError};
 use carrick_proto::types::RpcError;
 
 use super::body::Answer;
+use super::identify::Denied;
 
 /// Why a request is not served: an HTTP status and a JSON-RPC error.
 #[derive(Debug)]
@@ -16,11 +17,14 @@ pub(super) struct Refusal {
     status: StatusCode,
     id: Option<Id>,
     error: RpcError,
+    /// What authorization would help.
+    challenge: Option<HeaderValue>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
-        Self { status, id: None, error: RpcError::new(RpcError::INVALID_REQUEST, text) }
+        let error = RpcError::new(RpcError::INVALID_REQUEST, text);
+        Self { status, id: None, error, challenge: None }
     }
 
     pub(super) fn bad(text: impl Into<String>) -> Self {
@@ -46,6 +50,13 @@ impl From<AccessDenied> for Refusal {
     }
 }
 
+impl From<Denied> for Refusal {
+    fn from(denied: Denied) -> Self {
+        let Denied { status, challenge, text } = denied;
+        Self { challenge, ..Self::new(status, text) }
+    }
+}
+
 impl From<HeaderMismatch> for Refusal {
     fn from(mismatch: HeaderMismatch) -> Self {
         Self::bad(mismatch.to_string()).with_code(HeaderMismatch::CODE)
@@ -60,10 +71,14 @@ impl From<ScanError> for Refusal {
 
 impl From<Refusal> for Response<Answer> {
     fn from(refusal: Refusal) -> Self {
-        let Refusal { status, id, error } = refusal;
+        let Refusal { status, id, error, challenge } = refusal;
         let mut body = Vec::new();
         rpc::error_response(&mut body, id.as_ref(), error.code, &error.message, None);
-        json(status, body.into())
+        let mut response = json(status, body.into());
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
     }
 }
 
