@@ -4,9 +4,17 @@
 
 #![cfg_attr(
     target_os = "linux",
-    expect(clippy::unwrap_used, clippy::print_stdout, reason = "all of this is tests")
+    expect(
+        clippy::unwrap_used,
+        clippy::print_stdout,
+        unsafe_code,
+        reason = "all of this is tests"
+    )
 )]
 
+#[cfg(target_os = "linux")]
+#[path = "processes/afresh.rs"]
+mod afresh;
 #[cfg(target_os = "linux")]
 #[path = "processes/guard.rs"]
 mod guard;

@@ -30,6 +30,8 @@
 //!
 //! A process that runs as another user (`sudo`) cannot be signalled, and only sees its stdin close.
 
+#[cfg(unix)]
+mod before_exec;
 mod command;
 mod direct;
 mod environment;

@@ -15,13 +15,16 @@ mod tests;
 
 use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 pub use self::own::{Input, Output, take};
 
 /// How long a line may be unless told otherwise: 64 MiB.
 pub const DEFAULT_LINE_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The byte order mark, in UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// How much is read at once.
 const READ: usize = 8 * 1024;
@@ -38,6 +41,9 @@ const KEEP: usize = 256 * 1024;
 /// Lines end with LF; a CR before it is not part of the line. They are slices of what was read,
 /// not copies, and what was searched for a line end is not searched again. Whether they hold UTF-8
 /// is for others to check; empty lines are lines.
+///
+/// One byte order mark (EF BB BF) at the very start of the stream is left out, since programs write
+/// one unasked. Anywhere else it is part of its line.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -63,13 +69,15 @@ pub struct Lines {
     limit: usize,
     /// Whether the buffer continues a line that was refused.
     skipping: bool,
+    /// Whether the buffer begins where the stream does, and may begin with a mark.
+    at_start: bool,
 }
 
 impl Lines {
     /// Lines of at most `limit` bytes, without their ends.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false }
+        Self { buffer: BytesMut::new(), searched: 0, limit, skipping: false, at_start: true }
     }
 
     /// Reads once, as much as there is room for. 0 means that the stream is at its end. Nothing is
@@ -95,6 +103,9 @@ impl Lines {
     /// When a line is longer than the limit, even before its end has come. That line is lost; the
     /// next call goes on with the one after it.
     pub fn next_line(&mut self) -> Result<Option<Bytes>, LineTooLong> {
+        if self.at_start && !self.pass_mark() {
+            return Ok(None);
+        }
         while let Some(found) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             let mut line = self.buffer.split_to(self.searched + found + 1);
             self.searched = 0;
@@ -119,6 +130,19 @@ impl Lines {
             self.searched = 0;
         }
         if refused { Err(LineTooLong { limit: self.limit }) } else { Ok(None) }
+    }
+
+    /// Leaves out the mark that the stream may begin with; false when too little of it has come to
+    /// tell.
+    fn pass_mark(&mut self) -> bool {
+        if self.buffer.len() < MARK.len() && MARK.starts_with(&self.buffer) {
+            return false;
+        }
+        self.at_start = false;
+        if self.buffer.starts_with(MARK) {
+            self.buffer.advance(MARK.len());
+        }
+        true
     }
 
     /// What stands after the last line end, when the stream is at its end: a line that lacks its

@@ -293,7 +293,7 @@ async fn only_the_given_environment_arrives() {
 }
 
 async fn nothing_but_the_three_streams_is_inherited() {
-    let file = std::fs::File::open("/dev/null").unwrap();
+    let file = std::fs::File::open("/dev/zero").unwrap();
     // Survives an exec, as what a program is started with may.
     let flags = nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty());
     nix::fcntl::fcntl(&file, flags).unwrap();
@@ -302,4 +302,15 @@ async fn nothing_but_the_three_streams_is_inherited() {
     let mut seen = String::new();
     child.stdout.read_to_string(&mut seen).await.unwrap();
     assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
+
+    // Nor does the guard hold it open.
+    let Child { stdin: _stdin, stdout: _stdout, process } = start("cat").await;
+    let guard = parent(process.id()).unwrap();
+    let held: Vec<_> = std::fs::read_dir(format!("/proc/{guard}/fd"))
+        .unwrap()
+        .map(|entry| std::fs::read_link(entry.unwrap().path()).unwrap())
+        .filter(|target| target != std::path::Path::new("/dev/null"))
+        .collect();
+    // What it talks over and what it hears of signals by.
+    assert_eq!(held.len(), 2, "{held:?}");
 }

@@ -4,7 +4,7 @@ use std::{future::Future, panic::AssertUnwindSafe, pin::Pin};
 
 use tokio::time::timeout;
 
-use crate::{guard, stdio, support::BOUND};
+use crate::{afresh, guard, stdio, support::BOUND};
 
 pub(crate) type Case = fn() -> Pin<Box<dyn Future<Output = ()>>>;
 
@@ -23,31 +23,53 @@ pub(crate) const HOST: &str = "--be-the-host";
 /// The same without the opt-in for guards.
 pub(crate) const HOST_WITHOUT_GUARD: &str = "--be-the-host-without-guard";
 
+/// The argument that makes this program show the status of a server that has no guard.
+pub(crate) const STATUS_WITHOUT_GUARD: &str = "--show-the-status-without-guard";
+
 /// The argument that makes this program a server.
 pub(crate) const SERVER: &str = "--be-the-server";
 
 pub(crate) fn is_without_guard() -> bool {
-    std::env::args().nth(1).is_some_and(|argument| argument == HOST_WITHOUT_GUARD)
+    let without = [HOST_WITHOUT_GUARD, STATUS_WITHOUT_GUARD];
+    std::env::args().nth(1).is_some_and(|argument| without.contains(&argument.as_str()))
 }
 
 /// Understands as much of a test harness's arguments as `cargo test` users pass: names to filter
-/// by, `--exact` and `--list`.
+/// by, `--exact`, `--list` and `--ignored`.
 pub(crate) fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [HOST | HOST_WITHOUT_GUARD, script] => return runtime().block_on(guard::host(script)),
+        [STATUS_WITHOUT_GUARD] => {
+            afresh::leave_signals();
+            return print!("{}", runtime().block_on(afresh::status()));
+        }
         [SERVER] => return runtime().block_on(stdio::server()),
         _ => {}
     }
-    let exact = arguments.iter().any(|argument| argument == "--exact");
-    let filters: Vec<_> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    if has("--ignored") {
+        // There are none. A runner that lists both takes what is on both lists for ignored.
+        return;
+    }
+    let exact = has("--exact");
+    let mut filters = Vec::<&str>::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            // The flags with a value that nextest gives.
+            "--format" | "--test-threads" => drop(rest.next()),
+            flag if flag.starts_with("--") => {}
+            name => filters.push(name),
+        }
+    }
     let wanted = |name: &str| {
-        let fits = |filter: &&String| if exact { **filter == name } else { name.contains(*filter) };
+        let fits = |filter: &&str| if exact { *filter == name } else { name.contains(filter) };
         filters.is_empty() || filters.iter().any(fits)
     };
-    let all = guard::CASES.iter().chain(stdio::CASES);
+    let all = guard::CASES.iter().chain(afresh::CASES).chain(stdio::CASES);
     let chosen = all.filter(|(name, _)| wanted(name));
-    if arguments.iter().any(|argument| argument == "--list") {
+    if has("--list") {
         chosen.for_each(|(name, _)| println!("{name}: test"));
         return;
     }

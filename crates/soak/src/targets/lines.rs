@@ -12,6 +12,7 @@ use crate::corpus;
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut files = corpus::files("jsonl");
     files.extend(corpus::files("txt"));
+    files.push("\u{FEFF}{}\n\u{FEFF}{}\n".into());
     with_heads(&[&[0, 0xff], &[3, 40], &[0xff, 0xff]], files)
 }
 
@@ -65,6 +66,12 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>, limit: usize) -> Read {
 }
 
 fn naive(data: &[u8], limit: usize) -> Read {
+    let mark = "\u{FEFF}".as_bytes();
+    if !data.is_empty() && data.len() < mark.len() && mark.starts_with(data) {
+        // Whether it is a mark would have been told by what did not come.
+        return (Vec::new(), Some(data.to_vec()));
+    }
+    let data = data.strip_prefix(mark).unwrap_or(data);
     let mut lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
     let last = lines.pop().unwrap_or_default();
     let content = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).to_vec();

@@ -20,8 +20,9 @@ use crate::transport::stdio::DEFAULT_LINE_LIMIT;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Command {
-    /// The program: a bare name, which is looked up in the `PATH` that the server will have, or a
-    /// path, which if relative is taken from [`cwd`](Self::cwd).
+    /// The program: a bare name, which is looked up in the `PATH` that the server will have (of
+    /// which empty and relative entries are no part), or a path, which if relative is taken from
+    /// [`cwd`](Self::cwd).
     pub program: OsString,
     /// The arguments after the program's own name. None by default.
     pub args: Vec<OsString>,
@@ -60,9 +61,18 @@ impl Command {
         }
     }
 
-    /// The whole environment of the server: what it inherits, then what it is given.
+    /// The whole environment of the server: what it inherits, then what it is given, without the
+    /// empty and relative entries of `PATH`. A server such as `npx` finds its interpreter by that
+    /// variable, and would take one from the folder it starts in.
     #[must_use]
     pub fn environment(&self) -> Environment {
+        let mut environment = self.as_told();
+        environment.keep_absolute_entries("PATH");
+        environment
+    }
+
+    /// The environment before anything is left out of it.
+    pub(super) fn as_told(&self) -> Environment {
         let mut environment = self.base.inherited(&self.inherit);
         environment.overlay(&self.env);
         environment
@@ -80,5 +90,22 @@ mod tests {
         command.env = [("PATH", "/opt/bin"), ("MODE", "fast")].into_iter().collect();
         let expected = [("PATH", "/opt/bin"), ("MODE", "fast")].into_iter().collect();
         assert_eq!(command.environment(), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn f16_empty_and_relative_entries_of_path_are_not_handed_on() {
+        let path = |base: &str, given: Option<&str>| {
+            let mut command = Command::new("server");
+            command.base = [("PATH", base)].into_iter().collect();
+            command.env = given.map(|path| ("PATH", path)).into_iter().collect();
+            command.environment().value("PATH").map(std::ffi::OsStr::to_owned)
+        };
+        assert_eq!(path("/bin:/usr/bin", None).unwrap(), "/bin:/usr/bin");
+        assert_eq!(path(":/bin:./x::y:/opt/a b:.", None).unwrap(), "/bin:/opt/a b");
+        assert_eq!(path("/bin", Some("node_modules/.bin:/usr/bin:")).unwrap(), "/usr/bin");
+        // An empty one would mean the server's folder.
+        assert_eq!(path("", None), None);
+        assert_eq!(path(".", None), None);
     }
 }

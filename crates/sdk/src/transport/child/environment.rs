@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fmt,
+    path::PathBuf,
 };
 
 /// Names that a server inherits unless told otherwise: what programs need to find themselves,
@@ -96,6 +97,22 @@ impl Environment {
         Self { variables }
     }
 
+    /// Leaves in the list of folders `name` only what does not depend on the folder one is in; an
+    /// empty list would, so it goes altogether.
+    pub(super) fn keep_absolute_entries(&mut self, name: &str) {
+        let Some(list) = self.value(name) else { return };
+        let kept: Vec<_> = absolute_entries(list).collect();
+        if !list.is_empty() && kept.len() == std::env::split_paths(list).count() {
+            return;
+        }
+        // Joining again fails only for what splitting cannot have given.
+        let joined = std::env::join_paths(&kept).ok().filter(|_| !kept.is_empty());
+        match joined {
+            Some(list) => self.insert(name, list),
+            None => drop(self.variables.remove(&Name(name.into()))),
+        }
+    }
+
     /// Adds all of `other`, which wins where both have a name.
     pub(super) fn overlay(&mut self, other: &Self) {
         self.variables.extend(other.variables.iter().map(|(n, v)| (n.clone(), v.clone())));
@@ -113,6 +130,12 @@ impl<N: Into<OsString>, V: Into<OsString>> FromIterator<(N, V)> for Environment 
         let variables = variables.into_iter().map(|(n, v)| (Name(n.into()), v.into())).collect();
         Self { variables }
     }
+}
+
+/// The folders of a `PATH` by which programs are found. An empty or relative entry means whatever
+/// folder one happens to be in, often a project that came from anybody, so it counts for nothing.
+pub(super) fn absolute_entries(path: &OsStr) -> impl Iterator<Item = PathBuf> + '_ {
+    std::env::split_paths(path).filter(|folder| folder.is_absolute())
 }
 
 /// A variable's name, compared as the platform compares it.

@@ -11,7 +11,7 @@ pub enum SpawnError {
     NotFound {
         /// The name that was looked for.
         program: String,
-        /// The `PATH` of the server's environment; none when it has no such variable.
+        /// The `PATH` that the command gives; none when it has no such variable.
         searched: Option<String>,
     },
     /// The program was given as a path and no file is there.
@@ -84,10 +84,13 @@ impl SpawnError {
 #[error("processes of the server are still running after SIGKILL")]
 pub struct StillRunning;
 
-fn shown(searched: Option<&str>) -> &str {
+fn shown(searched: Option<&str>) -> String {
     match searched {
-        None => "which is not set",
-        Some("") => "which is empty",
-        Some(searched) => searched,
+        None => "which is not set".to_owned(),
+        Some("") => "which is empty".to_owned(),
+        Some(searched) if std::env::split_paths(searched).all(|folder| folder.is_absolute()) => {
+            searched.to_owned()
+        }
+        Some(searched) => format!("{searched}, of which empty and relative entries are not used"),
     }
 }

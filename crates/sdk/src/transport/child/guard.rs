@@ -18,7 +18,7 @@ use std::{
     ffi::{CStr, OsStr},
     io::{self, IoSliceMut, Read as _, Write as _},
     os::{
-        fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd},
+        fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd},
         unix::{net::UnixStream, process::CommandExt as _},
     },
     process::Command,
@@ -27,7 +27,6 @@ use std::{
 
 use nix::{
     errno::Errno,
-    fcntl::{FcntlArg, FdFlag, fcntl},
     poll::{PollFd, PollFlags, PollTimeout, poll},
     sys::{
         prctl,
@@ -36,11 +35,12 @@ use nix::{
         socket::{ControlMessageOwned, MsgFlags, recvmsg},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
-    unistd::{Pid, getpid, getppid},
+    unistd::{Pid, getpid},
 };
 
 use self::tree::Tree;
 use super::{
+    before_exec,
     spec::Spec,
     status::ExitStatus,
     supervise::Order,
@@ -81,8 +81,8 @@ fn guard() -> io::Result<()> {
     let _ = nix::unistd::setsid();
     prctl::set_name(NAME)?;
     prctl::set_child_subreaper(true)?;
+    close_descriptors()?;
     let signals = block_signals()?;
-    keep_descriptors()?;
     // Out of the server's reach: a stream at stdin would be inherited.
     let mut control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let null = std::fs::File::open("/dev/null")?;
@@ -124,20 +124,17 @@ fn block_signals() -> io::Result<SignalFd> {
     Ok(SignalFd::with_flags(&taken, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?)
 }
 
-/// Whatever this process was started with beyond the standard streams is not the server's.
-fn keep_descriptors() -> io::Result<()> {
+/// Whatever this process was started with beyond the standard streams is neither the server's nor
+/// to be held open by its guard.
+fn close_descriptors() -> io::Result<()> {
+    let mut numbers = Vec::<RawFd>::new();
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let name = entry?.file_name();
-        let Some(number) = name.to_str().and_then(|name| name.parse::<RawFd>().ok()) else {
-            continue;
-        };
-        if number <= 2 {
-            continue;
-        }
-        #[expect(unsafe_code, reason = "inherited descriptors are known by number only")]
-        // SAFETY: the descriptor was just listed, and nothing else runs that could close it.
-        let fd = unsafe { BorrowedFd::borrow_raw(number) };
-        fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+        numbers.extend(name.to_str().and_then(|name| name.parse::<RawFd>().ok()));
+    }
+    for number in numbers.into_iter().filter(|&number| number > 2) {
+        // The one of the listing is closed already.
+        let _ = nix::unistd::close(number);
     }
     Ok(())
 }
@@ -178,23 +175,10 @@ fn start(spec: &Spec, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<Pid> 
     if let Some(cwd) = &spec.cwd {
         command.current_dir(cwd);
     }
-    die_with_parent(&mut command, getpid());
+    before_exec::start_afresh(&mut command, false);
+    before_exec::die_with_parent(&mut command, getpid());
     let server = command.spawn()?;
     i32::try_from(server.id()).map(Pid::from_raw).map_err(io::Error::other)
-}
-
-/// Makes the system kill what `command` starts when the starting thread of `parent` ends.
-pub(super) fn die_with_parent(command: &mut Command, parent: Pid) {
-    let ask = move || {
-        prctl::set_pdeathsig(Signal::SIGKILL)?;
-        // The parent may have died before it was asked.
-        if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
-    };
-    #[expect(unsafe_code, reason = "only the new process can ask for its parent-death signal")]
-    // SAFETY: runs between fork and exec: two system calls, no allocation, no locks.
-    unsafe {
-        command.pre_exec(ask);
-    }
 }
 
 /// How far the ending of the tree has come.

@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{environment::Environment, error::SpawnError};
+use super::{
+    environment::{Environment, absolute_entries},
+    error::SpawnError,
+};
 
 /// The file that `program` stands for: a path as it is (relative to `cwd`), a bare name looked up
 /// in the `PATH` of `environment`.
@@ -30,9 +33,7 @@ pub(super) fn find(
     }
     let searched = environment.value("PATH");
     let mut refused = None;
-    for folder in searched.iter().flat_map(std::env::split_paths) {
-        // A relative entry means the folder the server starts in, as it would for a shell there.
-        let folder = cwd.map_or_else(|| folder.clone(), |cwd| cwd.join(&folder));
+    for folder in searched.into_iter().flat_map(absolute_entries) {
         for path in candidates(&folder.join(program), &endings).filter(|path| path.is_file()) {
             if executable(&path) {
                 return Ok(path);
@@ -138,6 +139,39 @@ mod tests {
         std::fs::write(&program, "").unwrap();
         std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
         assert_eq!(find(OsStr::new("server"), &environment, None).unwrap(), program);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn f16_empty_and_relative_entries_of_path_find_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir(project.path().join("bin")).unwrap();
+        for name in ["npx", "bin/npx"] {
+            let program = project.path().join(name);
+            std::fs::write(&program, "").unwrap();
+            std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let found = |path: &str| {
+            let environment: Environment = [("PATH", path)].into_iter().collect();
+            find(OsStr::new("npx"), &environment, Some(project.path()))
+        };
+        let error = found(".:/nowhere").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "program `npx` not found in PATH (.:/nowhere, of which empty and relative entries are \
+             not used)"
+        );
+        for path in
+            ["", ":", ".", "./", "bin", "./bin:/nowhere", "/nowhere:", ":/nowhere", "a/../bin"]
+        {
+            let error = found(path).unwrap_err();
+            assert!(matches!(error, SpawnError::NotFound { .. }), "{path}: {error}");
+        }
+        let absolute = project.path().join("bin");
+        let path = format!(".:{}", absolute.display());
+        assert_eq!(found(&path).unwrap(), absolute.join("npx"));
     }
 
     #[test]

@@ -23,9 +23,10 @@ impl Spec {
     pub(super) fn resolve(command: &Command) -> Result<Self, SpawnError> {
         check(command)?;
         let cwd = command.cwd.as_deref().map(folder).transpose()?;
-        let environment = command.environment();
-        let program = lookup::find(&command.program, &environment, cwd.as_deref())?;
-        let env = environment.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+        // An error shows the `PATH` that the person knows.
+        let program = lookup::find(&command.program, &command.as_told(), cwd.as_deref())?;
+        let env = command.environment();
+        let env = env.iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
         Ok(Self { program, name: command.program.clone(), args: command.args.clone(), env, cwd })
     }
 }

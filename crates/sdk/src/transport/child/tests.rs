@@ -46,6 +46,19 @@ async fn a_message_above_the_limit_is_told_of_and_skipped() {
 }
 
 #[tokio::test]
+async fn nothing_but_the_three_streams_is_inherited() {
+    let file = std::fs::File::open("/dev/null").unwrap();
+    // Survives an exec, as what a program is started with may.
+    let flags = nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::empty());
+    nix::fcntl::fcntl(&file, flags).unwrap();
+    // The listing itself takes one more.
+    let mut child = spawn(&shell("ls /proc/self/fd")).await.unwrap();
+    let mut seen = String::new();
+    child.stdout.read_to_string(&mut seen).await.unwrap();
+    assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), ["0", "1", "2", "3"]);
+}
+
+#[tokio::test]
 async fn bytes_go_both_ways() {
     let Child { mut stdin, mut stdout, process } = spawn(&shell("cat")).await.unwrap();
     stdin.write_all(b"there and back").await.unwrap();

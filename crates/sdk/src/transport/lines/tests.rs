@@ -74,6 +74,21 @@ async fn blank_lines_are_none_and_the_last_needs_no_end() {
 }
 
 #[tokio::test]
+async fn f17_one_byte_order_mark_is_skipped() {
+    let (mut end, mut other) = end(1024);
+    // In pieces, and before a line that is none.
+    other.write_all(b"\xEF").await.unwrap();
+    assert!(hear(&mut end).now_or_never().is_none());
+    other.write_all(b"\xBB\xBF\n{\"a\":1}\n\xEF\xBB\xBF{}\n").await.unwrap();
+    for expected in ["{\"a\":1}", "\u{FEFF}{}"] {
+        match hear(&mut end).await {
+            Event::Message { bytes, .. } => assert_eq!(bytes, Bytes::from(expected)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_line_beyond_the_limit_is_told_and_skipped() {
     let (end, mut other) = end(1024);
     let mut end = end.limit(10);

@@ -58,6 +58,25 @@ async fn a_line_above_the_limit_is_refused_once_and_the_next_one_read() {
 }
 
 #[tokio::test]
+async fn f17_one_byte_order_mark_is_skipped() {
+    for pieces in [1, 2, 3, 4, 1000] {
+        let found = read(b"\xEF\xBB\xBF{}\r\n\xEF\xBB\xBF{}\n", 5, &[pieces]).await;
+        assert_eq!(found, [Ok("{}".into()), Ok("\u{FEFF}{}".into())], "{pieces}");
+        let twice = read(b"\xEF\xBB\xBF\xEF\xBB\xBF{}\n", 9, &[pieces]).await;
+        assert_eq!(twice, [Ok("\u{FEFF}{}".into())], "{pieces}");
+        // It counts for nothing in the limit, and a part of it is no mark.
+        let alone = read(b"\xEF\xBB\xBF", 0, &[pieces]).await;
+        assert_eq!(alone, [], "{pieces}");
+        for part in [&b"\xEF"[..], b"\xEF\xBB", b"\xEF\xBBa", b"a\xEF\xBB\xBF"] {
+            let found = read(part, 9, &[pieces]).await;
+            assert_eq!(found, [Ok(Bytes::copy_from_slice(part))], "{pieces}");
+            let found = read(&[part, b"\n"].concat(), 9, &[pieces]).await;
+            assert_eq!(found, [Ok(Bytes::copy_from_slice(part))], "{pieces}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_unfinished_line_is_searched_once() {
     let mut lines = Lines::default();
     for _ in 0..10 {

@@ -9,6 +9,8 @@ use nix::{
 };
 use tokio::process::{Child, Command};
 
+use super::super::before_exec;
+
 /// The process group that a child leads.
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -16,11 +18,11 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Makes the child lead a group and, on Linux, die with this process.
+    /// Makes the child begin afresh, lead a group and, on Linux, die with this process.
     pub(super) fn prepare(command: &mut Command) {
-        command.process_group(0);
+        before_exec::start_afresh(command.as_std_mut(), true);
         #[cfg(target_os = "linux")]
-        super::super::guard::die_with_parent(command.as_std_mut(), nix::unistd::getpid());
+        before_exec::die_with_parent(command.as_std_mut(), nix::unistd::getpid());
     }
 
     pub(super) fn new(child: &Child) -> io::Result<Self> {

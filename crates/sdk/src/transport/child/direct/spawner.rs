@@ -6,6 +6,7 @@ use std::{
     sync::{Mutex, PoisonError, mpsc},
 };
 
+use nix::sys::signal::SigSet;
 use tokio::{
     process::{Child, Command},
     runtime::Handle,
@@ -34,7 +35,12 @@ fn submit(job: Job) -> io::Result<()> {
         Some(sender) => sender,
         none => {
             let (sender, receiver) = mpsc::channel::<Job>();
-            let work = move || receiver.into_iter().for_each(run);
+            let work = move || {
+                // Other threads take them. A new process must not run handlers of this program
+                // before it has let go of them; failing, it is only likely not to.
+                let _ = SigSet::all().thread_block();
+                receiver.into_iter().for_each(run);
+            };
             std::thread::Builder::new().name("spawner".to_owned()).spawn(work)?;
             none.insert(sender)
         }
