@@ -182,6 +182,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", conflicts_with = "stdio")]
     pub(crate) http: Option<String>,
 
+    /// Answer requests for this host too, as mcp.example or mcp.example:8443 (`*`: for any);
+    /// without it only those for localhost. May be given several times
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+
     /// Serve one client on stdin and stdout (what happens without --http)
     #[arg(long)]
     pub(crate) stdio: bool,
@@ -206,6 +211,11 @@ pub(crate) struct ServerArgs {
     /// Serve Streamable HTTP at this address (port 0 takes a free one), at the path /mcp
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
+
+    /// Answer requests for this host too, as mcp.example or mcp.example:8443 (`*`: for any);
+    /// without it only those for localhost. May be given several times
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
 }
 
 #[derive(Debug, Args)]

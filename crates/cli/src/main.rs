@@ -23,6 +23,9 @@ fn main() -> ExitCode {
     carrick::transport::child::guard_main();
     let arguments = args::Arguments::parse();
     environment::start_log(arguments.verbose);
+    if let Err(error) = carrick::raise_open_file_limit() {
+        tracing::debug!(%error, "the limit of open files stays what it is");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,

@@ -28,7 +28,9 @@ pub mod client;
 mod counted;
 mod drive;
 pub mod net;
+mod open_files;
 pub mod server;
+mod tally;
 pub mod transport;
 #[cfg(feature = "validate")]
 pub mod validate;
@@ -41,6 +43,7 @@ pub use client::Client;
 pub use http;
 
 pub use drive::{ServeError, ServeOptions, serve, serve_until, serve_with};
+pub use open_files::raise_open_file_limit;
 pub use server::{Args, Context, Server, State, ToolError};
 
 // The code in the pages for readers is compiled with the rest.

@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
     let gateway = unless_told(async { gateway.await.map_err(unreachable) }).await?;
     let serving = async {
         match &serve.http {
-            Some(address) => http(gateway.clone(), address).await,
+            Some(address) => http(gateway.clone(), address, &serve.allow_host).await,
             None => on_stdio(&gateway).await,
         }
     };

@@ -6,7 +6,7 @@ use crate::print;
 use crate::signals;
 use carrick::Server;
 use carrick::server::Service;
-use carrick::transport::http::HttpServer;
+use carrick::transport::http::{AccessRules, Hosts, HttpServer, HttpServerOptions};
 use carrick::transport::{LineTransport, stdio};
 use carrick_servers::FilesOptions;
 use std::net::ToSocketAddrs;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 pub(super) async fn run(arguments: &ServerArgs) -> Result<ExitCode, Failure> {
     let server = server(arguments)?;
     match &arguments.http {
-        Some(address) => http(server, address).await,
+        Some(address) => http(server, address, &arguments.allow_host).await,
         None => {
             let streams = stdio::take().map_err(Failure::failed)?;
             let transport = LineTransport::new(streams.0, streams.1);
@@ -50,16 +50,40 @@ fn server(arguments: &ServerArgs) -> Result<Server, Failure> {
 }
 
 /// Serves over HTTP until told to end.
-pub(super) async fn http(server: impl Service, address: &str) -> Result<ExitCode, Failure> {
+pub(super) async fn http(
+    server: impl Service,
+    address: &str,
+    allow_hosts: &[String],
+) -> Result<ExitCode, Failure> {
+    let options = options(allow_hosts)?;
     let invalid = || Failure::usage(format!("{address:?} is no address such as 127.0.0.1:8000"));
     let address = address.to_socket_addrs().ok().and_then(|mut all| all.next());
     let address = address.ok_or_else(invalid)?;
-    let http = HttpServer::bind(server, address, Default::default())
+    let http = HttpServer::bind(server, address, options)
         .await
         .map_err(|error| Failure::failed(format!("cannot listen on {address}: {error}")))?;
     print::say(format_args!("listening on http://{}/mcp", http.local_addr()));
+    if allow_hosts.is_empty() && !address.ip().is_loopback() {
+        print::say(format_args!(
+            "warning: only requests for localhost are answered; name other hosts by --allow-host HOST"
+        ));
+    }
     http.serve(told_to_end()).await.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn options(allow_hosts: &[String]) -> Result<HttpServerOptions, Failure> {
+    let mut options = HttpServerOptions::default();
+    if allow_hosts.iter().any(|host| host == "*") {
+        options.access = Some(AccessRules::new(Hosts::Any));
+        return Ok(options);
+    }
+    if let Some(host) = allow_hosts.iter().find(|host| !Hosts::is_entry(host)) {
+        return Err(Failure::usage(format!("--allow-host {host:?} is no host"))
+            .hint("write it as mcp.example, mcp.example:8443, 10.0.0.5 or [fd00::5]"));
+    }
+    options.allow_hosts = allow_hosts.to_vec();
+    Ok(options)
 }
 
 /// Ready when the process is told to end, which is how a server ends in order:

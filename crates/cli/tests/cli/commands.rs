@@ -218,6 +218,43 @@ fn server_refuses_what_it_cannot_serve() {
 }
 
 #[test]
+fn f31_a_server_for_other_machines_says_who_may_enter() {
+    let sandbox = Sandbox::new();
+    let said = |more: &[&str]| {
+        let mut server =
+            sandbox.start(&[&["server", "time", "--http", "0.0.0.0:0"], more].concat());
+        let line = server.said("listening on http://");
+        let port = line.rsplit(':').next().unwrap().trim().trim_end_matches("/mcp").to_owned();
+        (server, port)
+    };
+    let status = |port: &str, host: &str| {
+        let mut stream = std::net::TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        let head = format!("GET /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    let (mut bare, port) = said(&[]);
+    assert!(bare.said("warning: ").contains("--allow-host"));
+    assert_eq!(status(&port, "mcp.example"), "403");
+    let (_named, port) = said(&["--allow-host", "mcp.example", "--allow-host", "b.example:81"]);
+    for (host, wanted) in [("mcp.example", "400"), ("b.example:81", "400"), ("c.example", "403")] {
+        assert_eq!(status(&port, host), wanted, "{host}");
+    }
+    assert_eq!(status(&port, &format!("localhost:{port}")), "400");
+    let (_any, port) = said(&["--allow-host", "*"]);
+    assert_eq!(status(&port, "c.example"), "400");
+    for bad in ["http://mcp.example", "", "a b"] {
+        sandbox
+            .run(&["server", "time", "--http", "127.0.0.1:0", "--allow-host", bad])
+            .exits(2)
+            .says(["--allow-host"]);
+    }
+    sandbox.run(&["server", "time", "--allow-host", "a"]).exits(2).says(["--http"]);
+}
+
+#[test]
 fn a_server_is_served_on_stdio_and_used_from_there() {
     let sandbox = Sandbox::new();
     sandbox.write("note.txt", "hello\n");

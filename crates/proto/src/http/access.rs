@@ -17,6 +17,13 @@ pub enum Hosts {
     },
     /// Exactly these: `host` (any port) or `host:port`, without regard to case.
     Listed(Vec<String>),
+    /// What [`Loopback`](Self::Loopback) lets in, and these.
+    LoopbackAnd {
+        /// The bound port, for loopback names.
+        port: u16,
+        /// As those of [`Listed`](Self::Listed).
+        listed: Vec<String>,
+    },
     /// Any host: for a server behind a proxy that checks the header itself.
     Any,
 }
@@ -34,8 +41,9 @@ pub enum Hosts {
 pub struct AccessRules {
     /// The hosts.
     pub hosts: Hosts,
-    /// Further origins, as a browser writes them (`https://app.example`);
-    /// `null` is the opaque origin, `*` any.
+    /// Further origins, as a browser writes them (`https://app.example`), compared
+    /// by scheme, host and port, where 80 and 443 may be left out; `null` is the
+    /// opaque origin, `*` any.
     pub origins: Vec<String>,
 }
 
@@ -70,27 +78,66 @@ impl AccessRules {
     }
 
     fn origin_allowed(&self, origin: &[u8], host: &Authority<'_>) -> bool {
-        let listed = |entry: &String| entry == "*" || origin.eq_ignore_ascii_case(entry.as_bytes());
+        let parsed = Origin::parse(origin);
+        let listed = |entry: &String| {
+            entry == "*"
+                || origin.eq_ignore_ascii_case(entry.as_bytes())
+                || parsed.as_ref().is_some_and(|origin| origin.is(entry.as_bytes()))
+        };
         if self.origins.iter().any(listed) {
             return true;
         }
-        let (default_port, authority) = match origin {
-            [b'h', b't', b't', b'p', b':', b'/', b'/', rest @ ..] => (80, rest),
-            [b'h', b't', b't', b'p', b's', b':', b'/', b'/', rest @ ..] => (443, rest),
-            _ => return false,
-        };
-        let Some(own) = Authority::parse(authority) else {
-            return false;
-        };
+        let Some(Origin { scheme, authority: own }) = parsed else { return false };
+        let Some(default_port) = default_port(scheme) else { return false };
         let port = own.port.unwrap_or(default_port);
+        let is_loopback = |bound: u16| own.is_loopback() && port == bound;
+        let is_host = || {
+            own.host.eq_ignore_ascii_case(host.host) && port == host.port.unwrap_or(default_port)
+        };
         match self.hosts {
-            Hosts::Loopback { port: bound } => own.is_loopback() && port == bound,
-            Hosts::Listed(_) => {
-                own.host.eq_ignore_ascii_case(host.host)
-                    && port == host.port.unwrap_or(default_port)
+            Hosts::Loopback { port: bound } => is_loopback(bound),
+            Hosts::Listed(_) => is_host(),
+            // A loopback name is no listed one that another server's page could have.
+            Hosts::LoopbackAnd { port: bound, .. } => {
+                is_loopback(bound) || (!host.is_loopback() && is_host())
             }
             Hosts::Any => false,
         }
+    }
+}
+
+/// Where a page comes from (RFC 6454).
+struct Origin<'a> {
+    scheme: &'a [u8],
+    authority: Authority<'a>,
+}
+
+impl<'a> Origin<'a> {
+    fn parse(text: &'a [u8]) -> Option<Self> {
+        let end = text.windows(3).position(|three| three == b"://")?;
+        let authority = Authority::parse(&text[end + 3..])?;
+        Some(Self { scheme: &text[..end], authority })
+    }
+
+    fn is(&self, other: &[u8]) -> bool {
+        let Some(other) = Origin::parse(other) else { return false };
+        self.scheme.eq_ignore_ascii_case(other.scheme)
+            && self.authority.host.eq_ignore_ascii_case(other.authority.host)
+            && self.port() == other.port()
+    }
+
+    fn port(&self) -> Option<u16> {
+        self.authority.port.or(default_port(self.scheme))
+    }
+}
+
+/// The port of an address that names none.
+fn default_port(scheme: &[u8]) -> Option<u16> {
+    let is = |name: &str| scheme.eq_ignore_ascii_case(name.as_bytes());
+    match () {
+        () if is("http") => Some(80),
+        () if is("https") => Some(443),
+        () => None,
     }
 }
 
@@ -98,17 +145,26 @@ impl Hosts {
     fn allow(&self, authority: &Authority<'_>) -> bool {
         match self {
             Self::Any => true,
-            Self::Loopback { port } => {
-                authority.is_loopback() && authority.port.unwrap_or(80) == *port
+            Self::Loopback { port } => authority.is_bound(*port),
+            Self::Listed(listed) => authority.is_among(listed),
+            Self::LoopbackAnd { port, listed } => {
+                authority.is_bound(*port) || authority.is_among(listed)
             }
-            Self::Listed(entries) => entries.iter().any(|entry| {
-                Authority::parse(entry.as_bytes()).is_some_and(|entry| {
-                    entry.host.eq_ignore_ascii_case(authority.host)
-                        && (entry.port.is_none() || entry.port == authority.port)
-                })
-            }),
         }
     }
+
+    /// Whether a text can stand in a list of hosts: a name or an address, with a
+    /// port or without. IPv6 addresses stand in brackets.
+    #[must_use]
+    pub fn is_entry(text: &str) -> bool {
+        Authority::parse(text.as_bytes()).is_some_and(|entry| {
+            entry.host.starts_with(b"[") || core::str::from_utf8(entry.host).is_ok_and(is_name)
+        })
+    }
+}
+
+fn is_name(host: &str) -> bool {
+    host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
 }
 
 /// Why a request may not enter.
@@ -177,6 +233,21 @@ impl<'a> Authority<'a> {
             _ => return None,
         };
         Some(Self { host, port })
+    }
+
+    /// Whether it is a loopback name with this port.
+    fn is_bound(&self, port: u16) -> bool {
+        self.is_loopback() && self.port.unwrap_or(80) == port
+    }
+
+    fn is_among(&self, listed: &[String]) -> bool {
+        listed.iter().filter_map(|entry| Authority::parse(entry.as_bytes())).any(|entry| {
+            // Of the usual ports one is meant that the client does not write: behind
+            // something that speaks TLS, either may be.
+            let usual = self.port.is_none() && matches!(entry.port, Some(80 | 443));
+            entry.host.eq_ignore_ascii_case(self.host)
+                && (entry.port.is_none() || entry.port == self.port || usual)
+        })
     }
 
     fn is_loopback(&self) -> bool {

@@ -19,5 +19,6 @@ mod scripted;
 mod session;
 mod shutdown;
 mod slow;
+mod smuggled;
 mod stores;
 mod text;

@@ -163,6 +163,11 @@ impl Wire {
         }
     }
 
+    /// Reads the head of an answer that is a stream, and its first event.
+    pub(crate) async fn event_of_answer(&mut self) -> bool {
+        self.head().await.0.contains("200") && self.event().await.is_some()
+    }
+
     /// Whether the other side has closed the connection and left nothing.
     pub(crate) async fn is_closed(&mut self) -> bool {
         self.read.is_empty() && !self.fill().await

@@ -114,3 +114,62 @@ fn without_a_host_check_no_origin_is_the_own_one() {
     assert_eq!(rules.check(field("rebound.example"), Field::Absent), Ok(()));
     assert!(rules.check(field("rebound.example"), field("http://rebound.example")).is_err());
 }
+
+#[test]
+fn f31_origins_are_compared_by_scheme_host_and_port() {
+    let mut rules = loopback();
+    let host = field("localhost:8000");
+    rules.origins = ["https://app.example:443".into(), "http://plain.example".into()].into();
+    for good in [
+        "https://app.example",
+        "HTTPS://App.Example:443",
+        "http://plain.example:80",
+        "http://plain.example",
+    ] {
+        assert_eq!(rules.check(host, field(good)), Ok(()), "{good}");
+    }
+    for bad in [
+        "http://app.example",
+        "http://app.example:443",
+        "https://app.example:8443",
+        "https://app.example.evil.example",
+        "https://user@app.example",
+        "https://app.example/",
+        "https://plain.example",
+        "app.example",
+        "://app.example",
+    ] {
+        assert!(rules.check(host, field(bad)).is_err(), "{bad}");
+    }
+    // A scheme without a usual port has one only if it is written.
+    rules.origins = ["app://page".into()].into();
+    assert_eq!(rules.check(host, field("app://page")), Ok(()));
+    assert!(rules.check(host, field("app://page:443")).is_err());
+}
+
+#[test]
+fn f31_names_are_added_to_the_loopback_ones() {
+    let listed = ["mcp.example".into(), "other.example:443".into()].into();
+    let rules = AccessRules::new(Hosts::LoopbackAnd { port: BOUND, listed });
+    for good in ["localhost:8000", "mcp.example", "mcp.example:1", "other.example"] {
+        assert_eq!(rules.check(field(good), Field::Absent), Ok(()), "{good}");
+    }
+    for bad in ["localhost", "localhost:1", "evil.example", "other.example:8443"] {
+        assert!(rules.check(field(bad), Field::Absent).is_err(), "{bad}");
+    }
+    let page = |host, origin| rules.check(field(host), field(origin));
+    assert_eq!(page("localhost:8000", "http://localhost:8000"), Ok(()));
+    assert_eq!(page("mcp.example", "https://mcp.example"), Ok(()));
+    assert!(page("localhost:8000", "http://localhost:3000").is_err());
+    assert!(page("mcp.example", "https://evil.example").is_err());
+}
+
+#[test]
+fn f31_what_can_be_listed_is_a_name_or_an_address() {
+    for good in ["a", "mcp.example", "mcp.example:8443", "10.0.0.1:80", "[::1]", "[::1]:8000"] {
+        assert!(Hosts::is_entry(good), "{good}");
+    }
+    for bad in ["", "http://a", "a/b", "a:", "a:b", "a:99999", "*", "a b", "a@b", "::1", "a,b"] {
+        assert!(!Hosts::is_entry(bad), "{bad}");
+    }
+}

@@ -47,7 +47,8 @@ pub use store::{SqliteEventStore, SqliteStoreError};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpServerOptions {
-    /// The path of the endpoint. Default: `/mcp`.
+    /// The path of the endpoint, which is served with a slash at its end as well.
+    /// Default: `/mcp`.
     pub path: String,
     /// The path at which clients of 2024-11-05 open the stream of HTTP+SSE, and
     /// send their messages: none, the default, for no such transport. Each stream
@@ -63,6 +64,9 @@ pub struct HttpServerOptions {
     /// unfinished requests are unknown to all others. Default: nobody does, and
     /// whoever knows the id of a session may use it.
     pub identify: Option<Identify>,
+    /// Hosts which may enter beside the loopback names, as `mcp.example` (any port) or
+    /// `mcp.example:8443`, where [`access`](Self::access) is not set. Default: none.
+    pub allow_hosts: Vec<String>,
     /// Whether clients may open sessions by `initialize` (legacy). Default: true.
     pub sessions: bool,
     /// Bounds on one message.
@@ -80,11 +84,14 @@ pub struct HttpServerOptions {
     pub quiet: Duration,
     /// How often an idle event stream gets a comment. Default: 15 s.
     pub keep_alive: Duration,
-    /// Most connections at a time; more wait. Default: 4,096.
+    /// Most connections at a time; more wait. Default: 4,096, or fewer where the process
+    /// may not open so many files: a quarter of those, at most 1,024, is left for files
+    /// and children. See [`raise_open_file_limit`](crate::raise_open_file_limit).
     pub max_connections: usize,
     /// Most calls that run at a time in one session. Default: 256.
     pub max_calls: usize,
-    /// Most sessions at a time. Default: 16,384, which take less than 16 MiB while
+    /// Most sessions at a time; for one more, the one makes room that nobody has used for
+    /// longest and that has no stream open. Default: 16,384, which take less than 16 MiB while
     /// they are idle.
     pub max_sessions: usize,
     /// How long a session lives without traffic and without an open stream. Its
@@ -115,6 +122,7 @@ impl Default for HttpServerOptions {
             sse_path: None,
             access: None,
             identify: None,
+            allow_hosts: Vec::new(),
             sessions: true,
             limits: Limits::default(),
             max_body_bytes: 16 << 20,
@@ -154,9 +162,13 @@ impl HttpServer {
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
-        let rules = options.access.clone();
-        let access =
-            rules.unwrap_or_else(|| AccessRules::new(Hosts::Loopback { port: address.port() }));
+        let access = options.access.clone().unwrap_or_else(|| {
+            let (port, listed) = (address.port(), options.allow_hosts.clone());
+            AccessRules::new(match listed.is_empty() {
+                true => Hosts::Loopback { port },
+                false => Hosts::LoopbackAnd { port, listed },
+            })
+        });
         let endpoint = Arc::new(Endpoint::new(Arc::new(service), access, options));
         Ok(Self { listener, address, endpoint })
     }

@@ -14,12 +14,17 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
+use crate::open_files;
+
 use super::endpoint::Endpoint;
 use super::origin::Socket;
 use super::patience::Patience;
 
 /// The smallest buffer for a request's head that hyper takes.
 const MIN_HEAD: usize = 8 * 1024;
+
+/// Files that are kept for others than connections, at most: otherwise a quarter of all.
+const MOST_RESERVED: usize = 1024;
 
 /// The pause after the system ran out of something.
 const EXHAUSTED: Duration = Duration::from_millis(200);
@@ -55,10 +60,15 @@ async fn take_all(
     drain: &watch::Sender<bool>,
 ) -> io::Result<()> {
     let mut shutdown = pin!(shutdown);
-    let slots = Arc::new(Semaphore::new(endpoint.options.max_connections));
+    let admitted = admitted(endpoint.options.max_connections, open_files::limit());
+    let slots = Arc::new(Semaphore::new(admitted));
+    let mut full_was_told = false;
     let mut sweep = interval(endpoint.sessions.sweep_period());
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        if slots.available_permits() == 0 && !std::mem::replace(&mut full_was_told, true) {
+            tracing::warn!(admitted, "no more connections are taken until others end");
+        }
         let next = async {
             // The semaphore is never closed.
             let slot = Arc::clone(&slots).acquire_owned().await.ok();
@@ -88,6 +98,19 @@ async fn take_all(
     }
 }
 
+/// How many connections may be open: each needs a file, and so do children and what is read.
+fn admitted(most: usize, open_files: Option<u64>) -> usize {
+    let Some(files) = open_files else { return most };
+    let files = usize::try_from(files).unwrap_or(usize::MAX);
+    let allowed = files - (files / 4).min(MOST_RESERVED);
+    if allowed >= most {
+        return most;
+    }
+    let text = "fewer connections than max_connections: this process may not open more files";
+    tracing::warn!(connections = allowed, files, "{text} (ulimit -n)");
+    allowed
+}
+
 async fn connection(
     stream: TcpStream,
     socket: Socket,
@@ -103,6 +126,7 @@ async fn connection(
     let mut http = http1::Builder::new();
     http.timer(patience.timer())
         .header_read_timeout(options.read_timeout)
+        .max_header_size(options.max_head_bytes.max(MIN_HEAD))
         .max_buf_size(options.max_head_bytes.max(MIN_HEAD));
     let service = service_fn(|request| endpoint.answer(request, &socket));
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
@@ -145,4 +169,19 @@ fn is_exhaustion(error: &io::Error) -> bool {
     error.raw_os_error().map(Errno::from_raw).is_some_and(|errno| {
         matches!(errno, Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f24_connections_leave_files_for_others() {
+        assert_eq!(admitted(4096, None), 4096);
+        assert_eq!(admitted(4096, Some(1024)), 768);
+        assert_eq!(admitted(4096, Some(5120)), 4096);
+        assert_eq!(admitted(4096, Some(5000)), 3976);
+        assert_eq!(admitted(4096, Some(u64::MAX)), 4096);
+        assert_eq!(admitted(100, Some(1024)), 100);
+    }
 }

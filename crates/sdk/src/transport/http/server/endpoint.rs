@@ -4,12 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::header::{HOST, HeaderName, ORIGIN};
+use http::header::{CONNECTION, HOST, HeaderName, ORIGIN};
 use http::request::Parts;
-use http::{HeaderValue, Method as Verb, Request, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderValue, Method as Verb, Request, Response, StatusCode, Uri};
+use hyper::body::{Body as _, Incoming};
 
 use carrick_proto::http::{AccessRules, Field};
+use carrick_proto::revision::Revision;
 
 use crate::server::Service;
 
@@ -59,10 +60,19 @@ impl Endpoint {
         request: Request<Incoming>,
         socket: &Socket,
     ) -> Result<Response<Answer>, Infallible> {
-        Ok(self.route(request, socket).await.unwrap_or_else(|refusal| {
+        let coded = request.body().size_hint().exact().is_none();
+        let answer = self.route(request, socket).await;
+        let mut answer = answer.unwrap_or_else(|refusal| {
             tracing::debug!(?refusal, "a request is refused");
             refusal.into()
-        }))
+        });
+        if coded {
+            // hyper keeps silent about a `Content-Length` beside `Transfer-Encoding`, and
+            // something in between may have taken that for the length: what seems to be the
+            // next request may be a part of this one (RFC 9112, 6.1 and 11.2).
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        Ok(answer)
     }
 
     /// Host and origin come first, on every path and for every method, and then who
@@ -76,19 +86,20 @@ impl Endpoint {
         let mut head = Arc::new(head);
         let mut headers = Headers::of(&head.headers);
         self.check_access(&head, &headers)?;
+        check_coding(&headers)?;
         if let Some(identify) = &self.options.identify {
             identify.look(Arc::make_mut(&mut head))?;
             headers = Headers::of(&head.headers);
         }
         let origin = Origin { socket, head: &head };
-        if self.options.sse_path.as_deref() == Some(head.uri.path()) {
+        if self.options.sse_path.as_deref().is_some_and(|path| is_path(path, &head.uri)) {
             return match head.method {
                 Verb::GET => self.open_old(&origin, &headers),
                 Verb::POST => self.post_old(&origin, &headers, body).await,
                 _ => Ok(empty(StatusCode::METHOD_NOT_ALLOWED)),
             };
         }
-        if head.uri.path() != self.options.path {
+        if !is_path(&self.options.path, &head.uri) {
             return Ok(empty(StatusCode::NOT_FOUND));
         }
         match head.method {
@@ -100,10 +111,11 @@ impl Endpoint {
     }
 
     fn check_access(&self, head: &Parts, headers: &Headers<'_>) -> Result<(), Refusal> {
-        // A target in absolute form overrides the header (RFC 9112, 3.2.2).
-        let host = match head.uri.authority() {
-            Some(authority) => Field::One(authority.as_str().as_bytes()),
-            None => headers.host,
+        // A target in absolute form overrides the header, which must be there all the same,
+        // and once (RFC 9112, 3.2 and 3.2.2).
+        let host = match (head.uri.authority(), headers.host) {
+            (Some(authority), Field::One(_)) => Field::One(authority.as_str().as_bytes()),
+            (_, host) => host,
         };
         self.access.check(host, headers.origin).map_err(|denied| {
             if !self.reported.swap(true, Ordering::Relaxed) {
@@ -173,10 +185,58 @@ impl Endpoint {
             }
             Field::Repeated => return Err(Refusal::bad("there is more than one Mcp-Session-Id")),
         };
-        self.sessions.find(id, origin.principal()).ok_or_else(|| {
+        let version = headers.protocol_version;
+        check_legacy_version(version)?;
+        let session = self.sessions.find(id, origin.principal()).ok_or_else(|| {
             Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)")
-        })
+        })?;
+        match (version, session.revision()) {
+            (Field::One(said), Some(revision)) if said != revision.date().as_bytes() => {
+                let text = "MCP-Protocol-Version is not the revision of this session, which is";
+                Err(Refusal::bad(format!("{text} {}", revision.date())))
+            }
+            _ => Ok(session),
+        }
     }
+}
+
+/// Checks how the body is coded in transfer: in chunks, if at all (RFC 9112, 6.1 and 7).
+fn check_coding(headers: &Headers<'_>) -> Result<(), Refusal> {
+    match headers.transfer_coding {
+        Field::Absent => Ok(()),
+        Field::One(coding) if coding.eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => {
+            let lines = headers.transfer_codings();
+            let known = |coding: &[u8]| coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
+            let text = "Transfer-Encoding may be chunked, once, and nothing else";
+            match lines.flat_map(|line| line.split(|&byte| byte == b',')).all(known) {
+                true => Err(Refusal::bad(text)),
+                false => Err(Refusal::new(StatusCode::NOT_IMPLEMENTED, text)),
+            }
+        }
+    }
+}
+
+/// A header that names no revision with sessions is a mistake; none is not.
+fn check_legacy_version(version: Field<'_>) -> Result<(), Refusal> {
+    let date = match version {
+        Field::Absent => return Ok(()),
+        Field::One(date) => String::from_utf8_lossy(date),
+        Field::Repeated => {
+            return Err(Refusal::bad("there is more than one MCP-Protocol-Version"));
+        }
+    };
+    match Revision::from_date(&date) {
+        Some(revision) if revision.is_legacy() => Ok(()),
+        _ => Err(Refusal::bad("MCP-Protocol-Version names no revision that has sessions here")),
+    }
+}
+
+/// Whether an address is that of the endpoint, of which a slash at the end is no part.
+fn is_path(path: &str, uri: &Uri) -> bool {
+    let of = |path: &str| path.strip_suffix('/').unwrap_or(path).len();
+    let (own, asked) = (&path[..of(path)], uri.path());
+    own == &asked[..of(asked)]
 }
 
 fn not_resumed(error: ReplayError) -> Refusal {

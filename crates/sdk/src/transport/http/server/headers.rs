@@ -1,7 +1,9 @@
 //! The headers that a request is understood by, found in one pass over all of them: to look up
 //! each by its name costs more than the rest of what is done with it.
 
-use http::header::{ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN};
+use http::header::{
+    ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, HOST, ORIGIN, TRANSFER_ENCODING,
+};
 use http::{HeaderMap, HeaderValue};
 
 use carrick_proto::http::{Accept, Field, MirroredHeaders};
@@ -14,6 +16,8 @@ pub(super) struct Headers<'a> {
     pub(super) host: Field<'a>,
     pub(super) origin: Field<'a>,
     pub(super) content_type: Field<'a>,
+    /// `Transfer-Encoding`.
+    pub(super) transfer_coding: Field<'a>,
     /// Whether the body is written in a way that only its reader could undo.
     pub(super) encoded: bool,
     pub(super) protocol_version: Field<'a>,
@@ -30,6 +34,7 @@ impl<'a> Headers<'a> {
             host: Field::Absent,
             origin: Field::Absent,
             content_type: Field::Absent,
+            transfer_coding: Field::Absent,
             encoded: false,
             protocol_version: Field::Absent,
             session_id: Field::Absent,
@@ -42,6 +47,8 @@ impl<'a> Headers<'a> {
                 &mut found.host
             } else if *name == CONTENT_TYPE {
                 &mut found.content_type
+            } else if *name == TRANSFER_ENCODING {
+                &mut found.transfer_coding
             } else if *name == ORIGIN {
                 &mut found.origin
             } else if *name == CONTENT_ENCODING {
@@ -73,6 +80,11 @@ impl<'a> Headers<'a> {
         Field::from_values(self.all.get_all(name).iter().map(HeaderValue::as_bytes))
     }
 
+    /// All values of `Transfer-Encoding`.
+    pub(super) fn transfer_codings(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.all.get_all(TRANSFER_ENCODING).iter().map(HeaderValue::as_bytes)
+    }
+
     /// The media types that the client takes.
     pub(super) fn accept(&self) -> Accept {
         Accept::from_values(self.all.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
@@ -92,10 +104,11 @@ mod tests {
     #[test]
     fn each_header_is_found_once_or_is_repeated() {
         type Read = for<'a, 'b> fn(&'b Headers<'a>) -> Field<'a>;
-        let known: [(&str, Read); 8] = [
+        let known: [(&str, Read); 9] = [
             ("host", |h| h.host),
             ("origin", |h| h.origin),
             ("content-type", |h| h.content_type),
+            ("transfer-encoding", |h| h.transfer_coding),
             ("mcp-protocol-version", |h| h.protocol_version),
             ("mcp-session-id", |h| h.session_id),
             ("mcp-method", |h| h.method),

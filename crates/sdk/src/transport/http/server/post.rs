@@ -200,7 +200,6 @@ impl Endpoint {
         {
             return self.initialize(origin, version, message);
         }
-        check_legacy_version(version)?;
         let session = self.session(origin, headers)?;
         if message.kind() != Kind::Request {
             let ready = message.method() == Method::Initialized;
@@ -220,7 +219,6 @@ impl Endpoint {
         if headers.session_id == Header::Absent {
             return Err(refused());
         }
-        check_legacy_version(headers.protocol_version)?;
         let session = self.session(origin, headers)?;
         if !session.batching() {
             return Err(refused());
@@ -303,8 +301,13 @@ impl Endpoint {
             let headers = MirroredHeaders { version, method: version, name: version };
             headers.check_version(message.text(Field::ProtocolVersion).as_deref())?;
         }
-        let full = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many sessions are open");
-        if !self.sessions.has_room() {
+        let full = || {
+            Refusal::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "as many sessions are in use as may be open (max_sessions)",
+            )
+        };
+        if !self.sessions.make_room() {
             return Err(full());
         }
         let limits = self.options.limits;
@@ -374,21 +377,6 @@ fn mirrored_member(message: &Message) -> Option<Option<std::borrow::Cow<'_, str>
         _ => return None,
     };
     Some(message.text(member))
-}
-
-/// A header that names no revision with sessions is a mistake; none is not.
-fn check_legacy_version(version: Header<'_>) -> Result<(), Refusal> {
-    let date = match version {
-        Header::Absent => return Ok(()),
-        Header::One(date) => String::from_utf8_lossy(date),
-        Header::Repeated => {
-            return Err(Refusal::bad("there is more than one MCP-Protocol-Version"));
-        }
-    };
-    match Revision::from_date(&date) {
-        Some(revision) if revision.is_legacy() => Ok(()),
-        _ => Err(Refusal::bad("MCP-Protocol-Version names no revision that has sessions here")),
-    }
 }
 
 fn whole(message: Outgoing, status: impl FnOnce(i64) -> u16) -> Response<Answer> {

@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use carrick_proto::peer::{AskKey, Lane, Sent};
+use carrick_proto::revision::Revision;
 
 use crate::server::Principal;
 
@@ -47,6 +48,11 @@ impl Common {
         let (epoch, runtime) = (Instant::now(), Handle::current());
         Arc::new(Self { epoch, runtime, table, store, replay_bytes })
     }
+
+    /// Milliseconds since the epoch.
+    fn now(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// One session. While it is idle, it is nothing but memory, and not much of that.
@@ -55,7 +61,8 @@ pub(super) struct Session {
     common: Arc<Common>,
     /// Who it is of.
     principal: Option<Principal>,
-    batching: bool,
+    /// What it speaks; none only where there is no handshake (in tests).
+    revision: Option<Revision>,
     /// The client has said that it is ready.
     ready: AtomicBool,
     /// Something was asked since memory was given back.
@@ -133,9 +140,14 @@ impl Session {
         taken
     }
 
+    /// What it speaks.
+    pub(super) fn revision(&self) -> Option<Revision> {
+        self.revision
+    }
+
     /// Whether a frame may be a batch.
     pub(super) fn batching(&self) -> bool {
-        self.batching
+        self.revision.is_some_and(|revision| revision.rules().batching)
     }
 
     pub(super) fn client_is_ready(&self) {
@@ -153,15 +165,23 @@ impl Session {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.common.epoch.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.common.now()
+    }
+
+    /// When it was used last; none while somebody uses it.
+    fn idle_since(&self) -> Option<u64> {
+        let in_use = self.in_use.load(Ordering::Relaxed) > 0;
+        (!in_use).then(|| self.last_used.load(Ordering::Relaxed))
+    }
+
+    /// Whether it is idle and was not used after that.
+    fn is_idle_since(&self, used: u64) -> bool {
+        self.idle_since() == Some(used)
     }
 
     /// How long nobody has used it; none while somebody does.
     fn idle(&self) -> Option<Duration> {
-        if self.in_use.load(Ordering::Relaxed) > 0 {
-            return None;
-        }
-        let idle = self.now().saturating_sub(self.last_used.load(Ordering::Relaxed));
+        let idle = self.now().saturating_sub(self.idle_since()?);
         Some(Duration::from_millis(idle))
     }
 

@@ -15,6 +15,8 @@ use super::super::engine::{self, Engine};
 use super::super::lanes::Lanes;
 use super::super::release::{WORTH, release};
 use super::super::store::{EventLimits, MemoryEventStore};
+use crate::tally::Tally;
+
 use super::{Common, InUse, Session, SessionId};
 
 /// Why there is no new session.
@@ -48,6 +50,10 @@ pub(in super::super) struct Sessions {
     client: Mutex<KnownClient>,
     common: Arc<Common>,
     max: usize,
+    /// Which are to end first when there are too many.
+    idle_ones: Mutex<IdleOnes>,
+    /// How many have ended for others.
+    ended_early: Tally,
     idle: Duration,
     half_open: Duration,
     /// Whether every answer can be resumed.
@@ -69,6 +75,8 @@ impl Sessions {
             client: Mutex::default(),
             common,
             max: options.max_sessions,
+            idle_ones: Mutex::default(),
+            ended_early: Tally::default(),
             idle: options.session_idle,
             half_open: options.session_half_open,
             resumable,
@@ -80,12 +88,47 @@ impl Sessions {
         self.resumable
     }
 
-    /// Whether another session may be opened.
-    pub(in super::super) fn has_room(&self) -> bool {
-        if self.lock().len() >= self.max {
-            self.sweep();
+    /// Whether another session may be opened. When as many are open as may, the one that
+    /// has been idle for longest ends; there is no room when all of them are in use.
+    pub(in super::super) fn make_room(&self) -> bool {
+        loop {
+            {
+                let open = self.lock();
+                if open.len() < self.max {
+                    return true;
+                }
+            }
+            let Some(session) = self.next_idle() else { return false };
+            self.end(&session);
+            self.tell_of_room();
         }
-        self.lock().len() < self.max
+    }
+
+    /// The session that has been idle for longest, or nearly so.
+    fn next_idle(&self) -> Option<Arc<Session>> {
+        let mut idle = self.idle_ones.lock().unwrap_or_else(PoisonError::into_inner);
+        for refreshed in [false, true] {
+            while let Some((used, id)) = idle.ids.pop() {
+                let session = self.lock().get(&id).cloned();
+                // One that was used since is none of the oldest any more.
+                if let Some(session) = session.filter(|session| session.is_idle_since(used)) {
+                    return Some(session);
+                }
+            }
+            if !refreshed {
+                idle.refresh(&self.open, self.common.now());
+            }
+        }
+        None
+    }
+
+    /// Says how many sessions had to end for others, at 1, 10, 100 and so on.
+    fn tell_of_room(&self) {
+        if let Some(count) = self.ended_early.add() {
+            let max = self.max;
+            let text = "idle sessions end early: as many are open as may be (max_sessions)";
+            tracing::warn!(count, max, "{text}");
+        }
     }
 
     /// Keeps a conversation that has been initialized.
@@ -96,12 +139,12 @@ impl Sessions {
         conversation.share_client(&mut self.client.lock().unwrap_or_else(PoisonError::into_inner));
         let id = SessionId(mint()?);
         let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
-        let batching = conversation.session().is_some_and(|revision| revision.rules().batching);
+        let revision = conversation.session();
         let session = Arc::new_cyclic(|me| Session {
             id,
             common: Arc::clone(&self.common),
             principal: conversation.principal().cloned(),
-            batching,
+            revision,
             ready: AtomicBool::new(false),
             is_warm: AtomicBool::new(false),
             in_use: AtomicU32::new(0),
@@ -111,12 +154,17 @@ impl Sessions {
             waker: engine::waker(me.clone()),
         });
         session.touch();
-        let mut open = self.lock();
-        if open.len() >= self.max {
-            return Err(NoSession::Full);
+        loop {
+            if !self.make_room() {
+                return Err(NoSession::Full);
+            }
+            let mut open = self.lock();
+            // Somebody else may have been given the place.
+            if open.len() < self.max {
+                open.insert(id, Arc::clone(&session));
+                break;
+            }
         }
-        open.insert(id, Arc::clone(&session));
-        drop(open);
         // Changes wake it from now on.
         engine::run(&*session, &session.waker);
         Ok(session)
@@ -191,6 +239,44 @@ impl Sessions {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<Session>>> {
         self.open.lock()
+    }
+}
+
+/// Sessions that were idle for longest when somebody last looked. To look at all of them for each
+/// new one would cost more than the session does.
+#[derive(Default)]
+struct IdleOnes {
+    /// When they were used last, and their ids; the oldest is the last.
+    ids: Vec<(u64, SessionId)>,
+    /// Not before then is there another look, when the last one has found nothing.
+    again: u64,
+}
+
+/// How many are taken down in one look, at most and as a part of all.
+const IDLE_ONES: usize = 256;
+/// The least time between two looks of which the first has found nothing, in milliseconds.
+const FRUITLESS: u64 = 1000;
+
+impl IdleOnes {
+    fn refresh(&mut self, table: &Table, now: u64) {
+        if now < self.again {
+            return;
+        }
+        let open = table.lock();
+        let idle = open.values().filter_map(|session| Some((session.idle_since()?, session.id)));
+        self.ids = idle.collect();
+        let kept = IDLE_ONES.min(open.len().div_ceil(16));
+        drop(open);
+        let by_age = |one: &(u64, SessionId), other: &(u64, SessionId)| one.0.cmp(&other.0);
+        if self.ids.len() > kept {
+            self.ids.select_nth_unstable_by(kept, by_age);
+            self.ids.truncate(kept);
+            self.ids.shrink_to_fit();
+        }
+        self.ids.sort_unstable_by(|one, other| by_age(other, one));
+        if self.ids.is_empty() {
+            self.again = now + FRUITLESS;
+        }
     }
 }
 
