@@ -10,7 +10,7 @@ use carrick::transport::LineTransport;
 use carrick::transport::http::{HttpOptions, HttpServer, HttpServerOptions, HttpTransport};
 use carrick::types::Implementation;
 use carrick::{Client, Server, tool, tools};
-use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
 use carrick_proto::revision::Revision;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -140,12 +140,14 @@ impl Behind {
 }
 
 impl Upstream for Behind {
-    fn name(&self) -> &str {
-        "behind"
-    }
-
     fn tells_calls_apart(&self) -> bool {
         matches!(self, Self::Http { .. })
+    }
+}
+
+impl Connector for Behind {
+    fn name(&self) -> &str {
+        "behind"
     }
 
     fn connect(

@@ -2,6 +2,7 @@
 
 mod conn;
 mod debounce;
+mod health;
 mod identity;
 mod in_flight;
 mod line;
@@ -88,8 +89,9 @@ impl Backend {
                 StateKeys::none()
             })
         });
-        let nobody = Identity::new(&options.info, &ServerCapabilities::default(), None)?;
-        let target = Arc::new(Target { upstream: Arc::new(upstream), options });
+        let nobody = Identity::new(&options.info, &ServerCapabilities::default(), None)
+            .map_err(ConnectError::new)?;
+        let target = Arc::new(Target::new(upstream, options));
         let backend = Arc::new_cyclic(|me: &Weak<Self>| {
             let events: Weak<dyn ConnEvents> = me.clone();
             let config = ClientConfig::new(target.options.info.clone());

@@ -1,8 +1,8 @@
 //! What a client is told when its call did not reach the server, or came to
 //! nothing there.
 
-use crate::ConnectError;
 use carrick::client::CallError;
+use carrick::client::managed::ManagedError;
 use carrick::types::RpcError;
 
 /// An error of a call that was passed on, naming the server.
@@ -22,6 +22,10 @@ pub(crate) fn of_call(server: &str, error: CallError) -> RpcError {
 }
 
 /// The server cannot be reached.
-pub(crate) fn unreachable(server: &str, error: &ConnectError) -> RpcError {
-    RpcError::internal(format!("server {server:?} cannot be reached: {error}"))
+pub(crate) fn unreachable(server: &str, error: &ManagedError) -> RpcError {
+    RpcError::internal(match error {
+        ManagedError::Closed => "the gateway is about to end".to_owned(),
+        ManagedError::Ended { how, .. } => format!("server {server:?}: {how}"),
+        _ => format!("server {server:?} cannot be reached: {error}"),
+    })
 }

@@ -19,6 +19,7 @@ mod questions;
 mod router;
 mod upstream;
 
+pub use carrick::client::managed::{ConnectError, Connector};
 pub use options::{GatewayOptions, Sharing};
 pub use router::Gateway;
-pub use upstream::{ConnectError, Upstream};
+pub use upstream::Upstream;

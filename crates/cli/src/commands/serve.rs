@@ -12,7 +12,7 @@ use carrick::Client;
 use carrick::client::{ClientConfig, Hooks};
 use carrick::transport::{LineTransport, stdio};
 use carrick::types::Implementation;
-use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
 use carrick_host::config::Launch;
 use carrick_host::permission::quoted;
 use carrick_host::registry::{Opener, Registry, ServerError};
@@ -71,9 +71,9 @@ fn one_of(registry: &Registry, named: Option<&str>) -> Result<String, Failure> {
 }
 
 fn unreachable(error: ConnectError) -> Failure {
-    match error.downcast::<ServerError>() {
-        Ok(error) => Failure::from(*error),
-        Err(error) => Failure::new(Code::Unreachable, shown(&error.to_string())),
+    match error.downcast_ref::<ServerError>() {
+        Some(error) => Failure::from(error.clone()),
+        None => Failure::new(Code::Unreachable, shown(&error.to_string())),
     }
 }
 
@@ -112,12 +112,14 @@ impl Configured {
 struct Current(Arc<Configured>);
 
 impl Upstream for Current {
-    fn name(&self) -> &str {
-        &self.0.name
-    }
-
     fn tells_calls_apart(&self) -> bool {
         self.0.opener().is_http()
+    }
+}
+
+impl Connector for Current {
+    fn name(&self) -> &str {
+        &self.0.name
     }
 
     fn connect(
@@ -126,6 +128,6 @@ impl Upstream for Current {
         hooks: Hooks,
     ) -> BoxFuture<'_, Result<Client, ConnectError>> {
         let opener = self.0.opener();
-        async move { opener.open(config, hooks).await.map_err(ConnectError::from) }.boxed()
+        async move { opener.open(config, hooks).await.map_err(ConnectError::new) }.boxed()
     }
 }

@@ -54,7 +54,7 @@ struct State {
 impl Conn {
     /// A connection that is not open yet. `config` says for whom it speaks.
     pub(crate) fn new(
-        target: &Target,
+        target: &Arc<Target>,
         events: Weak<dyn ConnEvents>,
         owner: Option<Owner>,
         config: ClientConfig,
@@ -63,7 +63,7 @@ impl Conn {
         let state =
             State { owner, in_flight: InFlight::default(), early: Vec::new(), is_used: false };
         Arc::new_cyclic(|conn: &Weak<Self>| Self {
-            line: Line::new(target.upstream.clone(), config, Arc::new(WeakEvents(conn.clone()))),
+            line: Line::new(target, config, Arc::new(WeakEvents(conn.clone())), !is_first),
             watched: Watched::default(),
             events,
             is_first,

@@ -1,22 +1,16 @@
-//! One connection to the server over time: opened when it is needed, and again
-//! after it has ended.
+//! One connection to the server over time, and the level that it logs from.
 
-use crate::{ConnectError, Upstream, error};
+use super::target::Target;
+use crate::{ConnectError, error};
 use carrick::Client;
-use carrick::client::{Changed, ClientConfig, ClientEvent, Era, Hooks, Relay};
+use carrick::client::managed::{
+    CloseReason, Connected, ConnectionEvents, ManagedConnection, ManagedError, ManagedOptions,
+};
+use carrick::client::{Changed, ClientConfig, ClientEvent, Hooks, Relay};
 use carrick::proto::peer::ServerDescription;
 use carrick::types::{LogLevel, RpcError};
 use futures_util::future::BoxFuture;
-
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use tokio::time::Instant;
-
-/// The first wait before a server that failed is tried again; doubles.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A connection that lasted this long counts as healthy again.
-const HEALTHY: Duration = Duration::from_secs(30);
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Hears of what becomes of a connection. All methods must return at once.
 pub(crate) trait LineEvents: Relay {
@@ -38,51 +32,61 @@ pub(crate) trait LineEvents: Relay {
 
 /// One connection.
 pub(crate) struct Line {
-    upstream: Arc<dyn Upstream>,
-    config: ClientConfig,
-    events: Arc<dyn LineEvents>,
-    state: Arc<Mutex<State>>,
-    /// Held while connecting, so that callers side by side share one attempt.
-    connecting: tokio::sync::Mutex<()>,
+    target: Arc<Target>,
+    connection: ManagedConnection<LevelSet>,
+    /// Held while the level is set, so that none is passed over.
+    setting: tokio::sync::Mutex<()>,
+    /// Whether a failure of another connection counts for this one.
+    heeds_others: bool,
 }
 
-#[derive(Default)]
-struct State {
-    up: Option<Up>,
-    /// Numbers the connections, so that the end of one is not taken for that of
-    /// another.
-    turns: u64,
-    era: Option<Era>,
-    /// The level that the server was told to log from, on this connection.
-    level: Option<LogLevel>,
-    failures: u32,
-    /// Until then the last error answers at once.
-    blocked: Option<(Instant, RpcError)>,
-    closed: bool,
-}
+/// The level that the server was told to log from, on one connection.
+#[derive(Debug, Default)]
+pub(crate) struct LevelSet(Mutex<Option<LogLevel>>);
 
-struct Up {
-    client: Client,
-    turn: u64,
-    since: Instant,
+impl LevelSet {
+    fn now(&self) -> Option<LogLevel> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, level: LogLevel) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
 }
 
 impl Line {
     /// A line that is not open yet. `config` says for whom it speaks.
     pub(crate) fn new(
-        upstream: Arc<dyn Upstream>,
+        target: &Arc<Target>,
         config: ClientConfig,
         events: Arc<dyn LineEvents>,
+        heeds_others: bool,
     ) -> Self {
-        let connecting = tokio::sync::Mutex::new(());
-        Self { upstream, config, events, state: Arc::default(), connecting }
+        let mut hooks = Hooks::default();
+        hooks.relay = Some(events.clone());
+        let name: Arc<str> = target.name().into();
+        hooks.events = Some(Arc::new(move |event| match event {
+            ClientEvent::Closed(how) => {
+                tracing::warn!(server = &*name, how, "the connection to the server has ended");
+            }
+            ClientEvent::Noise(what) => {
+                let what: String = what.chars().filter(|c| !c.is_control()).collect();
+                tracing::warn!(server = &*name, what, "skipped what is no message");
+            }
+            _ => {}
+        }));
+        let events = Arc::new(Adapter(events));
+        let options = ManagedOptions::default();
+        let connector = target.connector.clone();
+        let connection = ManagedConnection::new(connector, config, hooks, events, options);
+        let setting = tokio::sync::Mutex::new(());
+        Self { target: target.clone(), connection, setting, heeds_others }
     }
 
     /// The connection, if there is one that logs from `level` on.
     pub(crate) fn now(&self, level: Level) -> Option<Client> {
-        let state = self.state();
-        let up = state.up.as_ref().filter(|_| level.is_met_by(state.level))?;
-        Some(up.client.clone())
+        let connected = self.connection.now()?;
+        level.is_met_by(&connected.data).then_some(connected.client)
     }
 
     /// The connection: the one there is, or a new one.
@@ -90,7 +94,17 @@ impl Line {
     /// # Errors
     /// When the server cannot be reached; soon after a failure without trying.
     pub(crate) async fn client(&self, level: Level) -> Result<Client, RpcError> {
-        self.open(level).await.map_err(|failed| failed.told)
+        let connected = match self.connection.now() {
+            Some(connected) => connected,
+            None => self.connect().await?,
+        };
+        if let Some(wanted) = level.to_set() {
+            let _alone = self.setting.lock().await;
+            if !level.is_met_by(&connected.data) {
+                self.set_level(&connected, wanted).await;
+            }
+        }
+        Ok(connected.client)
     }
 
     /// The same with the whole story of what went wrong.
@@ -98,194 +112,82 @@ impl Line {
     /// # Errors
     /// When the server cannot be reached.
     pub(crate) async fn first(&self) -> Result<Client, ConnectError> {
-        let failed = |failed: Failed| failed.source.unwrap_or_else(|| failed.told.into());
-        self.open(Level::Any).await.map_err(failed)
-    }
-
-    async fn open(&self, level: Level) -> Result<Client, Failed> {
-        let _alone = self.connecting.lock().await;
-        if let Some(client) = self.now(level) {
-            return Ok(client);
-        }
-        let client = match self.now(Level::Any) {
-            Some(client) => client,
-            None => self.connect().await?,
-        };
-        if let Some(level) = level.to_set() {
-            self.set_level(&client, level).await;
-        }
-        Ok(client)
+        self.connection.client().await.map_err(|error| match error {
+            ManagedError::Connect { error, .. } => error,
+            other => ConnectError::new(other),
+        })
     }
 
     /// Whether it has been closed for good.
     pub(crate) fn is_closed(&self) -> bool {
-        self.state().closed
+        self.connection.is_closed()
     }
 
     /// Closes the connection; the next use of the line opens another one, as if
     /// nothing had gone wrong before.
     pub(crate) async fn reconnect(&self) {
-        // One that is about to open would be the old one.
-        let _alone = self.connecting.lock().await;
-        let up = {
-            let mut state = self.state();
-            let up = state.up.take();
-            *state = State { turns: state.turns, closed: state.closed, ..State::default() };
-            up
-        };
-        if let Some(up) = up {
-            up.client.close().await;
-        }
+        self.target.health.opened();
+        self.connection.reconnect().await;
     }
 
     /// Closes the connection for good.
     pub(crate) async fn close(&self) {
-        let up = {
-            let mut state = self.state();
-            state.closed = true;
-            state.up.take()
-        };
-        if let Some(up) = up {
-            up.client.close().await;
+        self.connection.close().await;
+    }
+
+    async fn connect(&self) -> Result<Connected<LevelSet>, RpcError> {
+        if let Some(error) = self.target.health.refusal().filter(|_| self.heeds_others) {
+            return Err(error);
         }
-    }
-
-    async fn connect(&self) -> Result<Client, Failed> {
-        let (era, turn) = {
-            let mut state = self.state();
-            if state.closed {
-                return Err(RpcError::internal("the gateway is about to end").into());
+        let name = self.target.name();
+        match self.connection.connected().await {
+            Ok(connected) => {
+                self.target.health.opened();
+                Ok(connected)
             }
-            if let Some((until, error)) = &state.blocked
-                && Instant::now() < *until
-            {
-                return Err(error.clone().into());
+            Err(error) => {
+                let is_new = matches!(error, ManagedError::Connect { .. });
+                let told = error::unreachable(name, &error);
+                if is_new {
+                    self.target.health.failed(&told);
+                }
+                Err(told)
             }
-            state.turns += 1;
-            (state.era, state.turns)
-        };
-        let mut config = self.config.clone();
-        config.era = era.or(config.era);
-        match self.upstream.connect(config, self.hooks(turn)).await {
-            Ok(client) => {
-                self.up(&client, turn).await?;
-                Ok(client)
-            }
-            Err(error) => Err(self.failed(error)),
         }
-    }
-
-    async fn up(&self, client: &Client, turn: u64) -> Result<(), RpcError> {
-        self.events.prepare(client.clone()).await;
-        let closed = {
-            let mut state = self.state();
-            // One that ended the moment it was opened is gone, not up.
-            let ended = state.turns != turn;
-            state.era = Some(client.server().era());
-            state.level = None;
-            state.blocked = None;
-            if !state.closed && !ended {
-                state.up = Some(Up { client: client.clone(), turn, since: Instant::now() });
-            }
-            state.closed
-        };
-        if closed {
-            client.close().await;
-            return Err(RpcError::internal("the gateway is about to end"));
-        }
-        self.events.opened(&client.server());
-        Ok(())
-    }
-
-    fn failed(&self, error: ConnectError) -> Failed {
-        let told = error::unreachable(self.upstream.name(), &error);
-        let mut state = self.state();
-        // What was known of it may be what went wrong.
-        state.era = None;
-        state.block(told.clone());
-        Failed { told, source: Some(error) }
-    }
-
-    fn hooks(&self, turn: u64) -> Hooks {
-        let (state, events) = (self.state.clone(), self.events.clone());
-        let name: Arc<str> = self.upstream.name().into();
-        let mut hooks = Hooks::default();
-        hooks.relay = Some(self.events.clone());
-        hooks.events = Some(Arc::new(move |event| match event {
-            ClientEvent::Closed(how) => {
-                tracing::warn!(server = &*name, how, "the connection to the server has ended");
-                lock(&state).ended(turn, &name, &how);
-                events.closed();
-            }
-            ClientEvent::Changed(changed) => events.changed(changed),
-            ClientEvent::Noise(what) => {
-                let what: String = what.chars().filter(|c| !c.is_control()).collect();
-                tracing::warn!(server = &*name, what, "skipped what is no message");
-            }
-            _ => {}
-        }));
-        hooks
     }
 
     /// Tells the server from which level on to log. One that cannot be told
     /// logs what it likes.
-    async fn set_level(&self, client: &Client, level: LogLevel) {
+    async fn set_level(&self, connected: &Connected<LevelSet>, level: LogLevel) {
+        let client = &connected.client;
         if client.server().capabilities.logging.is_some() {
             let params = format!("{{\"level\":\"{}\"}}", level.name()).into_bytes();
             if let Err(error) = client.request("logging/setLevel", params, None, None).await {
-                tracing::warn!(server = self.upstream.name(), %error, "the log level was not set");
+                tracing::warn!(server = self.target.name(), %error, "the log level was not set");
             }
         }
-        self.state().level = Some(level);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        connected.data.set(level);
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// Passes on what a managed connection tells.
+struct Adapter(Arc<dyn LineEvents>);
 
-impl State {
-    fn ended(&mut self, turn: u64, server: &str, how: &str) {
-        if self.turns == turn && self.up.is_none() {
-            // It has ended before it was taken over.
-            self.turns += 1;
-            return;
-        }
-        let Some(up) = self.up.take_if(|up| up.turn == turn) else { return };
-        // One that had been fine is tried again at once.
-        if up.since.elapsed() >= HEALTHY {
-            self.failures = 0;
-        } else {
-            self.block(RpcError::internal(format!("server {server:?}: {how}")));
-        }
+impl ConnectionEvents for Adapter {
+    fn prepare(&self, client: Client) -> BoxFuture<'static, ()> {
+        self.0.prepare(client)
     }
 
-    /// Keeps further attempts away for a while that doubles each time. The
-    /// first failure after a success does not count.
-    fn block(&mut self, error: RpcError) {
-        self.failures += 1;
-        if self.failures > 1 {
-            let wait = FIRST_WAIT.saturating_mul(1 << (self.failures - 2).min(16));
-            self.blocked = Some((Instant::now() + wait.min(LONGEST_WAIT), error));
-        }
+    fn opened(&self, server: &ServerDescription) {
+        self.0.opened(server);
     }
-}
 
-/// Why there is no connection.
-struct Failed {
-    /// What a client is told.
-    told: RpcError,
-    /// What went wrong, if something did just now.
-    source: Option<ConnectError>,
-}
+    fn closed(&self, _: &CloseReason) {
+        self.0.closed();
+    }
 
-impl From<RpcError> for Failed {
-    fn from(told: RpcError) -> Self {
-        Self { told, source: None }
+    fn changed(&self, changed: &Changed) {
+        self.0.changed(changed.clone());
     }
 }
 
@@ -301,11 +203,11 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    fn is_met_by(self, level: Option<LogLevel>) -> bool {
+    fn is_met_by(self, set: &LevelSet) -> bool {
         match self {
             Self::Any => true,
-            Self::From(wanted) => level == Some(wanted),
-            Self::AtLeast(wanted) => level.is_some_and(|level| level <= wanted),
+            Self::From(wanted) => set.now() == Some(wanted),
+            Self::AtLeast(wanted) => set.now().is_some_and(|level| level <= wanted),
         }
     }
 

@@ -35,7 +35,7 @@ struct State {
 impl Session {
     /// The session that a client's call belongs to. It is opened at the server
     /// with what the client said of itself in its own.
-    pub(crate) fn new(target: &Target, outbox: Arc<dyn Outbox>, call: &Call) -> Arc<Self> {
+    pub(crate) fn new(target: &Arc<Target>, outbox: Arc<dyn Outbox>, call: &Call) -> Arc<Self> {
         let mut config = ClientConfig::new(target.options.info.clone());
         if let Some(info) = call.client_info.as_deref()
             && let Ok(info) = serde_json::from_str(info)
@@ -47,7 +47,7 @@ impl Session {
         config.era = Some(Era::Legacy);
         let state = State { calls: Vec::new(), idle_since: Instant::now(), level: None };
         Arc::new_cyclic(|session: &Weak<Self>| Self {
-            line: Line::new(target.upstream.clone(), config, Arc::new(WeakEvents(session.clone()))),
+            line: Line::new(target, config, Arc::new(WeakEvents(session.clone())), true),
             outbox,
             debounce: Arc::default(),
             state: Mutex::new(state),

@@ -1,17 +1,27 @@
 //! The server behind a backend, and how it is used: what all parts of a backend
-//! share and none of them changes.
+//! share.
 
+use super::health::Health;
 use crate::{GatewayOptions, Upstream};
+use carrick::client::managed::Connector;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// That server.
 pub(crate) struct Target {
     pub(crate) upstream: Arc<dyn Upstream>,
+    /// The same, as what connections stand on.
+    pub(crate) connector: Arc<dyn Connector>,
     pub(crate) options: GatewayOptions,
+    pub(crate) health: Health,
 }
 
 impl Target {
+    pub(crate) fn new(upstream: impl Upstream, options: GatewayOptions) -> Self {
+        let upstream = Arc::new(upstream);
+        Self { upstream: upstream.clone(), connector: upstream, options, health: Health::default() }
+    }
+
     /// The server's name, for errors and logs.
     pub(crate) fn name(&self) -> &str {
         self.upstream.name()

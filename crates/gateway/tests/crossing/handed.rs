@@ -8,7 +8,7 @@ use carrick::server::{Cacheable, Context, Tool};
 use carrick::transport::LineTransport;
 use carrick::types::{CacheHints, Implementation};
 use carrick::{Client, Server, State, tool, tools};
-use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
 use futures_util::future::{BoxFuture, FutureExt, TryFutureExt};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -227,12 +227,14 @@ impl Restless {
 }
 
 impl Upstream for Restless {
-    fn name(&self) -> &str {
-        "restless"
-    }
-
     fn tells_calls_apart(&self) -> bool {
         false
+    }
+}
+
+impl Connector for Restless {
+    fn name(&self) -> &str {
+        "restless"
     }
 
     fn connect(

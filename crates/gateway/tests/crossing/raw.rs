@@ -7,7 +7,7 @@ use carrick::proto::method::Method;
 use carrick::proto::peer::Lane;
 use carrick::server::Service;
 use carrick::transport::{Event, LineTransport, Outgoing, Transport};
-use carrick_gateway::{ConnectError, Upstream};
+use carrick_gateway::{ConnectError, Connector, Upstream};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -248,12 +248,14 @@ impl Transport for Line {
 }
 
 impl Upstream for Asking {
-    fn name(&self) -> &str {
-        "asking"
-    }
-
     fn tells_calls_apart(&self) -> bool {
         true
+    }
+}
+
+impl Connector for Asking {
+    fn name(&self) -> &str {
+        "asking"
     }
 
     fn connect(

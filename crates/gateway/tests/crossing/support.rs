@@ -8,7 +8,7 @@ use carrick::transport::http::{HttpOptions, HttpServer, HttpServerOptions, HttpT
 use carrick::transport::memory;
 use carrick::types::Implementation;
 use carrick::{Client, Server};
-use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
 use futures_util::future::{BoxFuture, FutureExt};
 use std::time::Duration;
 
@@ -37,12 +37,14 @@ impl Behind {
 }
 
 impl Upstream for Behind {
-    fn name(&self) -> &str {
-        "behind"
-    }
-
     fn tells_calls_apart(&self) -> bool {
         matches!(self, Self::Http { .. })
+    }
+}
+
+impl Connector for Behind {
+    fn name(&self) -> &str {
+        "behind"
     }
 
     fn connect(

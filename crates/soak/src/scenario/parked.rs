@@ -11,7 +11,7 @@ use carrick::proto::revision::Revision;
 use carrick::server::Service;
 use carrick::transport::http::{HttpOptions, HttpServer, HttpServerOptions, HttpTransport};
 use carrick::types::Implementation;
-use carrick_gateway::{ConnectError, Gateway, GatewayOptions, Upstream};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
 use carrick_testkit::crossing::server;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{StreamExt, iter};
@@ -36,12 +36,14 @@ struct Behind {
 }
 
 impl Upstream for Behind {
-    fn name(&self) -> &str {
-        "behind"
-    }
-
     fn tells_calls_apart(&self) -> bool {
         true
+    }
+}
+
+impl Connector for Behind {
+    fn name(&self) -> &str {
+        "behind"
     }
 
     fn connect(
@@ -52,7 +54,8 @@ impl Upstream for Behind {
         async move {
             let none: [(&str, &str); 0] = [];
             let options = HttpOptions::default();
-            let transport = HttpTransport::new(self.http.clone(), &self.url, none, options)?;
+            let transport = HttpTransport::new(self.http.clone(), &self.url, none, options)
+                .map_err(ConnectError::new)?;
             Ok(Client::connect(transport, config, hooks).await?)
         }
         .boxed()
