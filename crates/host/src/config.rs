@@ -30,7 +30,7 @@ pub use error::{ConfigError, Fault, Warning, WarningKind};
 pub use file::{ConfigFile, Source};
 pub use launch::{ChildLaunch, HttpLaunch, Launch};
 pub use locate::{PROJECT_FILE, Places};
-pub use resolve::{Config, Origin, Server, ServerState, builtin_servers};
+pub use resolve::{Config, Origin, Server, ServerState, SessionUse, builtin_servers};
 pub use settings::{Limits, ModelProvider, Secret, Settings};
 pub use store::{StoreError, update};
 pub use text::{MAX_FILE_BYTES, Position};

@@ -12,8 +12,8 @@ use carrick::Client;
 use carrick::client::{ClientConfig, Hooks};
 use carrick::transport::{LineTransport, stdio};
 use carrick::types::Implementation;
-use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
-use carrick_host::config::Launch;
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Sharing, Upstream};
+use carrick_host::config::{Launch, SessionUse};
 use carrick_host::permission::quoted;
 use carrick_host::registry::{Opener, Registry, ServerError};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -29,7 +29,9 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
     let name = one_of(&setup.registry, serve.server.as_deref())?;
     let configured = Arc::new(Configured::new(&setup.registry, &name)?);
     let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
-    let gateway = Gateway::open(Current(configured.clone()), GatewayOptions::new(info));
+    let mut options = GatewayOptions::new(info);
+    options.sharing = configured.sharing();
+    let gateway = Gateway::open(Current(configured.clone()), options);
     let gateway = unless_told(async { gateway.await.map_err(unreachable) }).await?;
     let serving = async {
         match &serve.http {
@@ -80,14 +82,24 @@ fn unreachable(error: ConnectError) -> Failure {
 /// A server of the config, as it says now.
 struct Configured {
     name: String,
+    /// What it was when the gateway was opened.
+    session: SessionUse,
     state: Mutex<(Opener, Option<Launch>)>,
 }
 
 impl Configured {
     fn new(registry: &Registry, name: &str) -> Result<Self, Failure> {
         let launch = registry.configured(name).and_then(|server| server.launch().cloned());
+        let session = registry.configured(name).map(|server| server.session).unwrap_or_default();
         let opener = registry.opener(name)?;
-        Ok(Self { name: name.to_owned(), state: Mutex::new((opener, launch)) })
+        Ok(Self { name: name.to_owned(), session, state: Mutex::new((opener, launch)) })
+    }
+
+    fn sharing(&self) -> Sharing {
+        match self.session {
+            SessionUse::Shared => Sharing::Shared,
+            _ => Sharing::PerCall,
+        }
     }
 
     /// How it is started or reached, when it may be.

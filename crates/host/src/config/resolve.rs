@@ -37,8 +37,24 @@ pub struct Server {
     pub origin: Origin,
     /// The time for a request, in place of the general one.
     pub timeout: Option<Duration>,
+    /// What calls of clients without a session share at it, through a gateway.
+    pub session: SessionUse,
     /// Whether and how it can be started.
     pub state: ServerState,
+}
+
+/// Which session of a server the calls have that come to a gateway over HTTP
+/// without a session and without a principal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionUse {
+    /// `"session": "per-call"`: each a fresh one, so that nothing of one client
+    /// reaches another.
+    #[default]
+    PerCall,
+    /// `"session": "shared"`: all of them one, so that the server's memory of one
+    /// call is there in the next, whoever makes it.
+    Shared,
 }
 
 /// Whether and how a server can be started.
@@ -127,6 +143,7 @@ impl Config {
                 name: entry.name.clone(),
                 origin: origin(file, entry.position),
                 timeout: None,
+                session: SessionUse::default(),
                 state: ServerState::Unapproved,
             });
         }
@@ -187,6 +204,7 @@ pub fn builtin_servers(root: &Path) -> Vec<Server> {
         name: name.to_owned(),
         origin: Origin { source: Source::Builtin, file: None, position: None },
         timeout: None,
+        session: SessionUse::default(),
         state: ServerState::Ready(Launch::Builtin { name: name.to_owned(), args }),
     };
     vec![server("time", Vec::new()), server("files", vec![root.as_os_str().to_owned()])]
@@ -210,7 +228,8 @@ fn server(
         },
     };
     let origin = origin(file, entry.position);
-    Server { name: entry.name.clone(), origin, timeout, state }
+    let session = entry.template.as_ref().map_or_else(|_| SessionUse::default(), |t| t.session);
+    Server { name: entry.name.clone(), origin, timeout, session, state }
 }
 
 fn origin(file: &ConfigFile, position: Position) -> Origin {

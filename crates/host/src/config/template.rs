@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::resolve::SessionUse;
 use super::settings::Limits;
 use carrick_policy::{Effect, Pattern};
 
@@ -21,6 +22,7 @@ pub(crate) struct ServerTemplate {
     pub(crate) launch: LaunchTemplate,
     pub(crate) disabled: bool,
     pub(crate) timeout: Option<Duration>,
+    pub(crate) session: SessionUse,
 }
 
 #[derive(Debug)]

@@ -130,7 +130,7 @@ impl Folder {
 
 fn configured(name: &str, state: ServerState) -> Configured {
     let origin = Origin { source: Source::User, file: None, position: None };
-    Configured { name: name.into(), origin, timeout: None, state }
+    Configured { name: name.into(), origin, timeout: None, session: Default::default(), state }
 }
 
 fn names(tools: &[Tool]) -> Vec<&str> {

@@ -5,8 +5,8 @@ use std::fmt;
 use sha2::{Digest, Sha256};
 
 use crate::config::{
-    ConfigFile, ContentHash, LaunchTemplate, Limits, ModelTemplate, RuleTemplate, Text, hex,
-    variables,
+    ConfigFile, ContentHash, LaunchTemplate, Limits, ModelTemplate, RuleTemplate, SessionUse, Text,
+    hex, variables,
 };
 use carrick_policy::quoted;
 
@@ -63,6 +63,10 @@ impl Review {
                 Ok(template) => {
                     let disabled = if template.disabled { " (disabled)" } else { "" };
                     review.launch(&format!("server {name}{disabled}"), &template.launch);
+                    if template.session == SessionUse::Shared {
+                        let what = "calls without a session share one, and what it remembers";
+                        review.line(format!("server {name}: {what}"));
+                    }
                 }
             }
         }

@@ -180,7 +180,16 @@ fn registry_of(server: fn() -> carrick::Server) -> Registry {
     let origin = Origin { source: Source::User, file: None, position: None };
     let launch = Launch::Builtin { name: "box".into(), args: Vec::new() };
     let state = ServerState::Ready(launch);
-    Registry::new([Configured { name: "box".into(), origin, timeout: None, state }], options)
+    Registry::new(
+        [Configured {
+            name: "box".into(),
+            origin,
+            timeout: None,
+            session: Default::default(),
+            state,
+        }],
+        options,
+    )
 }
 
 struct Shelf;

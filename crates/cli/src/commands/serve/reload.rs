@@ -69,6 +69,10 @@ async fn take(arguments: &Arguments, gateway: &Gateway, server: &Configured) {
     let Some(configured) = setup.registry.configured(name) else {
         return stays("it has no such server any more");
     };
+    if configured.session != server.session {
+        let text = "the config has changed: \"session\" counts when carrick serve is started again";
+        print::say(format_args!("{text}"));
+    }
     let what = match &configured.state {
         ServerState::Ready(launch) if server.launch().as_ref() == Some(launch) => None,
         ServerState::Ready(_) => Some("starts anew"),

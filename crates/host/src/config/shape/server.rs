@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::super::error::{Fault, Located};
+use super::super::resolve::SessionUse;
 use super::super::template::{LaunchTemplate, ServerTemplate, Text};
 use super::keys::{Foreign, Table, invalid, nearest};
 use carrick_policy::json::Node;
 
-const KEYS: &[&str] =
-    &["type", "command", "args", "env", "cwd", "url", "headers", "name", "disabled", "timeout"];
+const KEYS: &[&str] = &[
+    "type", "command", "args", "env", "cwd", "url", "headers", "name", "disabled", "timeout",
+    "session",
+];
 
 /// Types that Carrick knows of and does not drive yet.
 const LATER: &[&str] = &["xml-stdio", "xml-sse", "ws", "websocket", "nats"];
@@ -55,7 +58,21 @@ pub(super) fn read(node: &Node) -> Result<ServerTemplate, Located> {
     };
     let timeout = entry.count("timeout", MAX_MILLIS)?.map(Duration::from_millis);
     let disabled = entry.flag("disabled")?;
-    Ok(ServerTemplate { launch, disabled, timeout })
+    let session = session(&entry)?;
+    Ok(ServerTemplate { launch, disabled, timeout, session })
+}
+
+/// What calls share that come to a gateway without a session.
+fn session(entry: &Table<'_>) -> Result<SessionUse, Located> {
+    let Some(text) = entry.text("session")? else { return Ok(SessionUse::default()) };
+    match &*text.raw {
+        "per-call" => Ok(SessionUse::PerCall),
+        "shared" => Ok(SessionUse::Shared),
+        _ => Err(invalid(
+            &text,
+            "this is \"per-call\" (each call of a client without a session has one of its own) or \"shared\"",
+        )),
+    }
 }
 
 /// What `type` says; without it, `command` and `url` tell.
