@@ -1,5 +1,7 @@
 //! `carrick serve`: a configured server for clients of any revision.
 
+mod leaky;
+
 use crate::support::{BOUND, Running, Sandbox, case, peer, shell, until};
 use carrick_testkit::fixture::checksum_of;
 use nix::sys::signal::Signal;
