@@ -43,7 +43,7 @@ usage: cargo xtask <task>
   bench [part…] [--option value]… servers, clients and gateways beside others and beside the least
                                   that any can do (bench/README.md has the parts)
   soak [name…] [--minutes N]      very many sessions, streams and parked calls, and the fuzz targets
-                                  (sessions, streams, parked, fuzz, or a target's name)
+                                  (sessions, streams, parked, isolation, fuzz, or a target's name)
   setup                           install what the checks need (as root on Debian)
 ";
 

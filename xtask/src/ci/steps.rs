@@ -142,6 +142,8 @@ fn test() -> Result<Counts> {
             Counts::from_cargo_test,
         )
     };
+    // Ten thousand in all.
+    command.env("CARRICK_ISOLATION_CASES", "1600");
     let line = process::line(&command);
     let (status, output) = process::tee(&mut command)?;
     if let Some(left_out) = spec::left_out() {
