@@ -55,6 +55,9 @@ pub enum ClientEvent {
     /// Something that is no message arrived where messages are expected, and
     /// was skipped. Reported once for a connection; later ones only count.
     Noise(String),
+    /// Over HTTP: the stream of the server's own messages has ended for good, as
+    /// the text says. Calls go on; changes are not heard of any more.
+    ListenEnded(String),
     /// The connection, which was open, has ended on the other side. Told before
     /// the calls that were running end; every later call fails with this text.
     Closed(String),

@@ -243,7 +243,7 @@ impl<T: Transport> Driver<T> {
             }
             Event::LaneEnd { lane, .. } => self.peer.drop_lane(lane),
             // Sessions and streams of theirs are lost by clients.
-            Event::SessionLost | Event::StreamClosed { .. } => {}
+            Event::SessionLost | Event::StreamClosed { .. } | Event::ListenEnded(_) => {}
             Event::Oversize { limit } => self.refuse_oversize(limit),
             Event::Closed(how) => {
                 tracing::debug!(how, "the client closed the connection");

@@ -150,14 +150,20 @@ impl HttpClient {
             let mut error = match connection.answer().await {
                 Ok(response) => {
                     let (host, limit) = (Arc::clone(host), self.read_timeout);
-                    return Ok(response.map(|body| Body::new(body, connection, host, limit)));
+                    let coding = body::coding(response.headers());
+                    return Ok(
+                        response.map(|body| Body::new(body, coding, connection, host, limit))
+                    );
                 }
                 Err(error) => error,
             };
             // Given back, it has not been sent: the server had closed the connection before.
             let Some(request) = error.take_message().filter(|_| used_before) else {
-                let error = error.into_error();
-                return Err(NetError::new(NetErrorKind::Exchange, host.name(), error));
+                return Err(NetError::unanswered(
+                    host.name(),
+                    host.is_secure(),
+                    error.into_error(),
+                ));
             };
             connection = match host.take() {
                 Some(mut other) => {

@@ -83,6 +83,10 @@ pub enum Event {
     /// reason, and what is sent from now on, the transport keeps for the session
     /// that a new `initialize` opens.
     SessionLost,
+    /// The stream of the server's own messages has ended for good (HTTP). Requests
+    /// go on, but what the server says of itself, of changes say, is heard no more.
+    /// The text says why.
+    ListenEnded(String),
     /// A message larger than this many bytes arrived and was skipped.
     Oversize {
         /// The limit.

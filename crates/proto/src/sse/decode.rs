@@ -84,6 +84,8 @@ pub struct Decoder {
     lines: Lines,
     pending: Pending,
     last_event_id: String,
+    /// Bytes of lines that were no part of an event.
+    skipped: usize,
     failed: bool,
 }
 
@@ -96,6 +98,7 @@ impl Decoder {
             lines: Lines::default(),
             pending: Pending::default(),
             last_event_id: String::new(),
+            skipped: 0,
             failed: false,
         }
     }
@@ -112,6 +115,12 @@ impl Decoder {
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         &self.last_event_id
+    }
+
+    /// How many bytes have come since this was last asked that were no part of any
+    /// event: comments, unknown fields, empty lines.
+    pub fn take_skipped(&mut self) -> usize {
+        mem::take(&mut self.skipped)
     }
 
     /// Whether a stream that ends now was cut inside an event.
@@ -161,12 +170,15 @@ impl Iterator for Decoder {
                 if let Some(event) = self.dispatch() {
                     return Some(Ok(event));
                 }
+                self.skipped += 1;
                 continue;
             }
             if line.len() + self.pending.len() > room {
                 return Some(Err(self.fail()));
             }
-            self.pending.take_line(line, &self.limits);
+            if !self.pending.take_line(line, &self.limits) {
+                self.skipped += line.len() + 1;
+            }
             // Broken UTF-8 grows as it becomes text. Asked here, so that it does
             // not depend on how the stream is cut.
             if self.pending.len() > room {
@@ -195,7 +207,8 @@ impl Pending {
         self.data.len() + self.event.len() + self.id.as_ref().map_or(0, String::len)
     }
 
-    fn take_line(&mut self, line: &[u8], limits: &Limits) {
+    /// Whether the line is a part of the event.
+    fn take_line(&mut self, line: &[u8], limits: &Limits) -> bool {
         let (name, value) = split_field(line);
         match name {
             b"data" => {
@@ -216,8 +229,9 @@ impl Pending {
             }
             // Comments have an empty name; other fields are unknown. The
             // grammar ignores both.
-            _ => {}
+            _ => return false,
         }
+        true
     }
 }
 

@@ -311,6 +311,7 @@ impl<T: Transport> Driver<T> {
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
             Event::StreamClosed { lane, retry } => self.stream_closed(lane, retry),
             Event::SessionLost => self.peer.handle_session_lost(now),
+            Event::ListenEnded(how) => self.tell(ClientEvent::ListenEnded(how)),
             // Which call it answered cannot be known, so none can go on.
             Event::Oversize { limit } => {
                 self.gone(&format!("the server sent a message of more than {limit} bytes"));

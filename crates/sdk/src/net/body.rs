@@ -8,6 +8,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
 use hyper::body::{Body as _, Frame, Incoming};
 
 use super::connection::Connection;
@@ -25,16 +27,30 @@ pub struct Body {
     connection: Option<Box<Connection>>,
     host: Arc<Host>,
     read_timeout: Option<Duration>,
+    /// How it is coded, if that cannot be undone.
+    coding: Option<Box<str>>,
 }
+
+/// How a body is coded, where it is: `Content-Encoding` other than `identity`.
+pub(super) fn coding(headers: &HeaderMap) -> Option<Box<str>> {
+    let mut codings = headers.get_all(CONTENT_ENCODING).iter();
+    let coding = codings.find(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))?;
+    let coding = String::from_utf8_lossy(coding.as_bytes());
+    Some(coding[..coding.floor_char_boundary(CODING)].into())
+}
+
+/// The longest name of a coding that is repeated, in bytes.
+const CODING: usize = 40;
 
 impl Body {
     pub(super) fn new(
         incoming: Incoming,
+        coding: Option<Box<str>>,
         connection: Box<Connection>,
         host: Arc<Host>,
         read_timeout: Option<Duration>,
     ) -> Self {
-        let mut body = Self { incoming, connection: Some(connection), host, read_timeout };
+        let mut body = Self { incoming, connection: Some(connection), host, read_timeout, coding };
         body.release();
         body
     }
@@ -69,12 +85,17 @@ impl Body {
     /// # Errors
     ///
     /// [`NetErrorKind::Body`] if the connection breaks or the chunked encoding is malformed,
-    /// [`NetErrorKind::Timeout`] after [`read_timeout`](super::Options::read_timeout).
+    /// [`NetErrorKind::Timeout`] after [`read_timeout`](super::Options::read_timeout), and
+    /// [`NetErrorKind::Coding`] if the server has coded what was asked for as it is.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, NetError> {
         loop {
             let next = within(self.read_timeout, poll_fn(|cx| self.poll_frame(cx))).await;
             let next = next.map_err(|silence| silence.of(self.host.name()))?;
             let Some(frame) = next else { return Ok(None) };
+            if let Some(coding) = &self.coding {
+                let detail = format!("Content-Encoding {coding:?}, which was not asked for");
+                return Err(NetError::plain(NetErrorKind::Coding, self.host.name(), detail));
+            }
             let frame = frame
                 .map_err(|error| NetError::new(NetErrorKind::Body, self.host.name(), error))?;
             // Trailers carry nothing that any caller here uses.

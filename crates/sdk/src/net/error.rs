@@ -4,6 +4,8 @@ use core::error::Error;
 use core::fmt;
 use std::io;
 
+use rustls::Error as Other;
+
 use super::connect::{ConnectFailure, Stage};
 
 /// An HTTP exchange that failed: at which host, at which step, and why.
@@ -42,6 +44,9 @@ pub enum NetErrorKind {
     Body,
     /// The body of the answer was longer than the caller allowed.
     TooLarge,
+    /// The body of the answer is compressed, or coded in another way that this client does not
+    /// ask for and cannot undo.
+    Coding,
 }
 
 impl NetError {
@@ -71,7 +76,26 @@ impl NetError {
             Stage::Tls => NetErrorKind::Tls,
             Stage::Timeout => NetErrorKind::ConnectTimeout,
         };
-        Self::new(kind, host, failure)
+        let no_tls = matches!(innermost(&failure).downcast_ref(), Some(Other::InvalidMessage(_)));
+        let mut error = Self::new(kind, host, failure);
+        if no_tls {
+            error.detail = "no TLS there: what answers speaks something else, perhaps plain HTTP \
+                            (http://)"
+                .into();
+        }
+        error
+    }
+
+    /// A connection that was opened and brought no answer.
+    pub(super) fn unanswered(host: &str, secure: bool, source: hyper::Error) -> Self {
+        let is_other = source.is_parse() && !secure;
+        let mut error = Self::new(NetErrorKind::Exchange, host, source);
+        if is_other {
+            let detail = &error.detail;
+            error.detail =
+                format!("what answers does not speak HTTP, perhaps TLS (https://): {detail}");
+        }
+        error
     }
 
     /// The step that failed.
@@ -114,6 +138,7 @@ impl fmt::Display for NetError {
             NetErrorKind::Exchange => write!(f, "no valid HTTP answer from {host}: {detail}"),
             NetErrorKind::Body => write!(f, "the answer of {host} broke off: {detail}"),
             NetErrorKind::TooLarge => write!(f, "the answer of {host} is too large: {detail}"),
+            NetErrorKind::Coding => write!(f, "the answer of {host} cannot be read: {detail}"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
-use http::header::HOST;
+use http::header::{ACCEPT_ENCODING, HOST};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Uri, Version};
 use http_body_util::Full;
@@ -18,6 +18,8 @@ use super::error::NetError;
 
 /// Hosts that are remembered before those without a connection are forgotten.
 const HOSTS: usize = 256;
+
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
 /// How often unused connections are looked at, at the least: the server may have closed them.
 const LOOK: Duration = Duration::from_secs(5);
@@ -128,6 +130,11 @@ impl Host {
         self.authority.as_str()
     }
 
+    /// Whether it is reached by `https`.
+    pub(super) fn is_secure(&self) -> bool {
+        self.secure
+    }
+
     /// A request as it goes out on a connection to this host.
     pub(super) fn prepare(&self, request: Request<Bytes>) -> Prepared {
         let mut request = request.map(Full::new);
@@ -135,7 +142,10 @@ impl Host {
         *request.uri_mut() = path.map_or_else(Uri::default, Uri::from);
         // Of some others hyper could say only that it does not expect them.
         *request.version_mut() = Version::HTTP_11;
-        request.headers_mut().entry(HOST).or_insert_with(|| self.header.clone());
+        let headers = request.headers_mut();
+        headers.entry(HOST).or_insert_with(|| self.header.clone());
+        // Nothing here undoes any other coding.
+        headers.entry(ACCEPT_ENCODING).or_insert(IDENTITY);
         request
     }
 

@@ -15,6 +15,7 @@ mod pair;
 mod polling;
 mod principals;
 mod raw;
+mod refused;
 mod scripted;
 mod session;
 mod shutdown;

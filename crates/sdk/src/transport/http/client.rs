@@ -6,12 +6,14 @@
 //! a stream opened by GET, and a broken stream is resumed when the server gave
 //! its events ids.
 
+mod chatter;
 mod exchange;
 mod exchanges;
 mod headers;
 mod listen;
 mod old;
 mod params;
+mod refused;
 mod retry;
 mod stream;
 

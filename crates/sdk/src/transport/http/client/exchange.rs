@@ -5,11 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 
-use carrick_proto::http::{Field, MediaType, Verdict, check_session_id, probe_verdict};
+use carrick_proto::http::{MediaType, check_session_id};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{Head, Lane, LaneEnd};
 use carrick_proto::rpc::{self, Kind, Scanned};
-use carrick_proto::text::excerpt_of;
 use carrick_proto::types::RpcError;
 
 use crate::net::{Body, NetError};
@@ -17,10 +16,8 @@ use crate::net::{Body, NetError};
 use crate::transport::Event;
 
 use super::super::header;
+use super::refused::{ERROR_TEXT, Facts, refusal, text_of};
 use super::{Form, Link, Queued, headers, old, stream};
-
-/// Longest part of an error's body that is kept as text, in bytes.
-pub(super) const ERROR_TEXT: usize = 4 * 1024;
 
 /// What a call ends with whose sessions the server forgets.
 pub(super) const NO_SESSION: &str = "the server does not know its own session (HTTP 404)";
@@ -34,6 +31,13 @@ pub(super) struct Asked<'a> {
     pub(super) head: &'a Head,
     /// The session that it was sent in.
     pub(super) session: Option<HeaderValue>,
+}
+
+impl Asked<'_> {
+    /// Whether it opens the connection.
+    fn is_first(&self) -> bool {
+        matches!(self.head.method, Method::Initialize | Method::ServerDiscover)
+    }
 }
 
 /// Whether a message belongs to a revision where closing a stream cancels.
@@ -100,7 +104,7 @@ async fn exchange(
     }
     Box::pin(async {
         let status = response.status();
-        let (end, body) = refusal(link, response).await;
+        let (end, body) = refusal(link, response, &link.url, asked.is_first()).await;
         if head.method == Method::Initialize && old::may_be_old(link, status, &body) {
             match old::open(link).await {
                 Ok(()) => {
@@ -194,7 +198,7 @@ async fn follow(
             Some(next) => target = next,
         }
     }
-    Err(format!("more than {MAX_REDIRECTS} redirects"))
+    Err(format!("the server redirects without end: more than {MAX_REDIRECTS} times"))
 }
 
 /// Takes the answer of a successful exchange.
@@ -204,8 +208,8 @@ async fn accepted(
     response: Response<Body>,
 ) -> Result<Option<Event>, LaneEnd> {
     let session = session_id(&response);
-    let status = response.status().as_u16();
-    match media_type(&response) {
+    let facts = Facts::of(&response, &link.url);
+    match facts.media {
         MediaType::Json => {
             let body = collect(link, response).await;
             let body = body.map_err(|error| LaneEnd::Lost(error.to_string()))?;
@@ -214,7 +218,7 @@ async fn accepted(
                 Sorted::Invalid(why) => Err(LaneEnd::Lost(why)),
                 Sorted::Other(event) => {
                     link.tell(event).await;
-                    Err(status_end(status, None, MediaType::Json, &body))
+                    Err(facts.end(&body, asked.is_first()))
                 }
             }
         }
@@ -223,25 +227,9 @@ async fn accepted(
             Box::pin(reading).await.map(|()| None)
         }
         MediaType::Other => {
-            let body = Box::pin(text_of(response)).await;
-            Err(status_end(status, None, MediaType::Other, &body))
+            let body = Box::pin(text_of(response)).await.unwrap_or_default();
+            Err(facts.end(&body, asked.is_first()))
         }
-    }
-}
-
-/// Reads an answer whose status says that the exchange failed: how it ended, and
-/// the body, if it is JSON.
-pub(super) async fn refusal(link: &Link, response: Response<Body>) -> (LaneEnd, Bytes) {
-    let status = response.status().as_u16();
-    let challenge = matches!(status, 401 | 403).then(|| challenge(&response)).flatten();
-    let media = media_type(&response);
-    if media != MediaType::Json {
-        let body = text_of(response).await;
-        return (status_end(status, challenge, media, &body), Bytes::new());
-    }
-    match collect(link, response).await {
-        Ok(body) => (status_end(status, challenge, media, &body), body),
-        Err(error) => (LaneEnd::Lost(error.to_string()), Bytes::new()),
     }
 }
 
@@ -321,26 +309,6 @@ fn error_for(asked: &Asked<'_>, body: Bytes) -> Option<Bytes> {
     Some(out.into())
 }
 
-fn status_end(status: u16, challenge: Option<String>, media: MediaType, body: &[u8]) -> LaneEnd {
-    LaneEnd::Status {
-        status,
-        challenge,
-        body: excerpt_of(body, ERROR_TEXT),
-        fall_back: probe_verdict(status, media, body) == Verdict::FallBack,
-    }
-}
-
-pub(super) fn media_type(response: &Response<Body>) -> MediaType {
-    let values = response.headers().get_all(http::header::CONTENT_TYPE);
-    MediaType::of(Field::from_values(values.iter().map(http::HeaderValue::as_bytes)))
-}
-
-fn challenge(response: &Response<Body>) -> Option<String> {
-    let values = response.headers().get_all(http::header::WWW_AUTHENTICATE);
-    let all: Vec<_> = values.iter().filter_map(|value| value.to_str().ok()).collect();
-    (!all.is_empty()).then(|| all.join(", "))
-}
-
 /// The session id of an answer, if it has a valid one.
 fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, String> {
     let mut values = response.headers().get_all(&header::SESSION_ID).iter();
@@ -356,18 +324,4 @@ fn session_id(response: &Response<Body>) -> Result<Option<HeaderValue>, String> 
 
 async fn collect(link: &Link, response: Response<Body>) -> Result<Bytes, NetError> {
     response.into_body().collect(link.options.max_message_bytes).await
-}
-
-/// The start of a body that is only shown to people, and a little more, so that it
-/// shows where it was cut.
-pub(super) async fn text_of(response: Response<Body>) -> Bytes {
-    let mut body = response.into_body();
-    let mut text = Vec::new();
-    while text.len() <= ERROR_TEXT
-        && let Ok(Some(chunk)) = body.chunk().await
-    {
-        text.extend_from_slice(&chunk);
-    }
-    text.truncate(ERROR_TEXT + 1);
-    text.into()
 }

@@ -5,10 +5,11 @@ use tokio::time::sleep;
 use carrick_proto::http::MediaType;
 
 use super::Link;
-use super::exchange::media_type;
-use super::retry::Attempts;
+use super::refused::{ERROR_TEXT, media_type};
+use super::retry::{Attempts, asked_for, is_passing};
 use super::stream::{Ended, Place, drain};
 use crate::net::chance;
+use crate::transport::Event;
 
 /// Opens the stream and keeps it open. Returns when the server has none, or has
 /// shown often enough that it does not stay open; requests go on without it. It
@@ -23,6 +24,7 @@ pub(super) async fn run(link: &Link) {
             Ok(response) => {
                 let status = response.status();
                 let events = media_type(&response) == MediaType::EventStream;
+                let later = asked_for(&response).filter(|_| is_passing(status));
                 let mut body = response.into_body();
                 if status.is_success() && events {
                     was_open = true;
@@ -31,10 +33,14 @@ pub(super) async fn run(link: &Link) {
                         Ended::Closed => "the server closed it".into(),
                         Ended::Response => return,
                     }
-                } else if status.is_server_error() {
+                } else if is_passing(status) {
+                    if let Some(later) = later {
+                        attempts.not_before(later);
+                    }
+                    drop(body.collect(ERROR_TEXT).await);
                     format!("HTTP status {}", status.as_u16())
                 } else {
-                    drop(body.collect(4096).await);
+                    drop(body.collect(ERROR_TEXT).await);
                     // To a first one, 404 may just mean that there is no such stream.
                     if let Some(session) = session.filter(|_| was_open && status == 404) {
                         return link.lose(&session).await;
@@ -46,8 +52,9 @@ pub(super) async fn run(link: &Link) {
             Err(error) => error.to_string(),
         };
         let Some(delay) = attempts.next(chance()) else {
-            tracing::warn!(why, "the stream of the server's own messages is given up");
-            return;
+            let text = "the stream of the server's own messages is given up";
+            tracing::warn!(why, "{text}");
+            return link.tell(Event::ListenEnded(format!("{text}: {why}"))).await;
         };
         tracing::debug!(why, ?delay, "the stream of the server's own messages is opened again");
         sleep(delay).await;

@@ -17,7 +17,9 @@ use carrick_proto::types::RpcError;
 use crate::net::Body;
 use crate::transport::Event;
 
-use super::exchange::{ERROR_TEXT, media_type, refusal, send};
+use super::chatter::Chatter;
+use super::exchange::send;
+use super::refused::{ERROR_TEXT, media_type, refusal};
 use super::{Form, Link, headers};
 
 /// The stream that is open, and where messages go.
@@ -76,7 +78,7 @@ async fn find(link: &Link) -> Result<(Uri, Body, Decoder), LaneEnd> {
     let lost = |why: String| LaneEnd::Lost(why);
     let response = send(link, &link.url, || Ok(link.get(None))).await.map_err(lost)?;
     if !response.status().is_success() {
-        return Err(refusal(link, response).await.0);
+        return Err(refusal(link, response, &link.url, true).await.0);
     }
     if media_type(&response) != MediaType::EventStream {
         return Err(lost("the answer to GET is no event stream".into()));
@@ -106,7 +108,9 @@ async fn find(link: &Link) -> Result<(Uri, Body, Decoder), LaneEnd> {
 
 /// Hands on what comes; the text says why nothing more does.
 async fn read(link: &Link, mut body: Body, mut decoder: Decoder) -> String {
+    let mut chatter = Chatter::new();
     loop {
+        let mut other = 0;
         for event in decoder.by_ref() {
             match event {
                 Ok(event) if event.event == "message" && !event.data.is_empty() => {
@@ -115,10 +119,14 @@ async fn read(link: &Link, mut body: Body, mut decoder: Decoder) -> String {
                     link.tell(message).await;
                 }
                 Ok(event) => {
+                    other += event.data.len() + 1;
                     tracing::debug!(event = %event.event, "an event of another kind is passed over");
                 }
                 Err(error) => return error.to_string(),
             }
+        }
+        if let Err(why) = chatter.add(other + decoder.take_skipped()) {
+            return why;
         }
         match body.chunk().await {
             Ok(Some(chunk)) => decoder.push(&chunk),
@@ -148,5 +156,5 @@ pub(super) async fn post(
         drop(response.into_body().collect(ERROR_TEXT).await);
         return Ok(());
     }
-    Err(refusal(link, response).await.0)
+    Err(refusal(link, response, &endpoint, false).await.0)
 }

@@ -11,8 +11,10 @@ use carrick_proto::sse::Decoder;
 
 use crate::net::{Body, chance};
 
-use super::exchange::{Asked, Sorted, disconnect_cancels, media_type, sort};
-use super::retry::{Attempts, MIN_UPTIME};
+use super::chatter::Chatter;
+use super::exchange::{Asked, Sorted, disconnect_cancels, sort};
+use super::refused::media_type;
+use super::retry::{Attempts, MIN_UPTIME, asked_for, is_passing};
 use crate::transport::Event;
 
 use super::Link;
@@ -94,7 +96,10 @@ async fn resume(
             continue;
         };
         let status = response.status();
-        if status.is_server_error() {
+        if is_passing(status) {
+            if let Some(later) = asked_for(&response) {
+                attempts.not_before(later);
+            }
             continue;
         }
         if status == StatusCode::NOT_FOUND
@@ -145,8 +150,10 @@ async fn pass(
     attempts: &mut Attempts,
 ) -> Ended {
     let mut decoder = link.decoder();
+    let mut chatter = Chatter::new();
     loop {
-        let message = match next_message(&mut decoder, body, place, attempts).await {
+        let next = next_message(&mut decoder, body, place, attempts, &mut chatter);
+        let message = match next.await {
             Ok(message) => message,
             Err(ended) => return ended,
         };
@@ -171,9 +178,10 @@ pub(super) async fn drain(
     attempts: &mut Attempts,
 ) -> Ended {
     let mut decoder = link.decoder();
+    let mut chatter = Chatter::new();
     let opened = Instant::now();
     loop {
-        match next_message(&mut decoder, body, place, attempts).await {
+        match next_message(&mut decoder, body, place, attempts, &mut chatter).await {
             Ok(bytes) => link.tell(Event::Message { lane: Lane::Connection, bytes }).await,
             Err(ended) => {
                 if opened.elapsed() >= MIN_UPTIME {
@@ -198,9 +206,11 @@ async fn next_message(
     body: &mut Body,
     place: &mut Place,
     attempts: &mut Attempts,
+    chatter: &mut Chatter,
 ) -> Result<Bytes, Ended> {
     let mut read = false;
     loop {
+        let mut other = 0;
         for event in decoder.by_ref() {
             let event = event.map_err(|error| Ended::Failed(error.to_string()))?;
             if let Some(delay) = event.retry {
@@ -212,10 +222,12 @@ async fn next_message(
             if event.event == "message" && !event.data.is_empty() {
                 return Ok(event.data.into());
             }
+            other += event.data.len() + 1;
             if !event.data.is_empty() {
                 tracing::debug!(event = %event.event, "an event of another kind is passed over");
             }
         }
+        chatter.add(other + decoder.take_skipped()).map_err(Ended::Broken)?;
         // Others have their turn, however much comes that is no message.
         if read {
             yield_now().await;
