@@ -44,7 +44,7 @@ use std::time::Duration;
 /// The wait before a server is tried again that somebody wants to hear of.
 const REVIVAL: Duration = Duration::from_secs(5);
 
-/// How often idle connections are looked for.
+/// How often idle connections are looked for, at least.
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// Such a server.
@@ -118,7 +118,8 @@ impl Backend {
         });
         backend.first.line.first().await?;
         backend.learn_first().await;
-        tokio::spawn(sweep(Arc::downgrade(&backend.pool)));
+        let period = (backend.target.options.session_idle / 4).min(SWEEP);
+        tokio::spawn(sweep(Arc::downgrade(&backend.pool), period.max(Duration::from_millis(10))));
         Ok(backend)
     }
 
@@ -350,9 +351,9 @@ impl ConnEvents for Backend {
 }
 
 /// Closes what nobody has used for too long, for as long as the pool lives.
-async fn sweep(pool: Weak<Pool>) {
+async fn sweep(pool: Weak<Pool>, period: Duration) {
     loop {
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(period).await;
         let Some(pool) = pool.upgrade() else { return };
         pool.sweep();
     }

@@ -64,10 +64,18 @@ impl Session {
         state.idle_since = Instant::now();
     }
 
-    /// Since when no call runs in it; none while one does.
+    /// Since when no call runs in it and its client holds nothing open; none while
+    /// one does. A client that is there may be a person who thinks.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let state = self.state();
-        state.calls.is_empty().then_some(state.idle_since)
+        let mut state = self.state();
+        if !state.calls.is_empty() {
+            return None;
+        }
+        if self.outbox.is_client_present() {
+            state.idle_since = Instant::now();
+            return None;
+        }
+        Some(state.idle_since)
     }
 
     /// The client wants log messages from this level on.

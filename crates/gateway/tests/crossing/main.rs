@@ -8,6 +8,7 @@
 mod apart;
 mod handed;
 mod matrix;
+mod owners;
 mod parked;
 mod polling;
 mod raw;

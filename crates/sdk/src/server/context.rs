@@ -60,6 +60,12 @@ pub trait Outbox: Send + Sync {
     /// Without effect where a session is the connection itself (stdio) and on a request of its
     /// own.
     fn close_session(&self) {}
+
+    /// Whether the client holds the conversation open now: by its connection, or over HTTP by a
+    /// request or a stream of the session. Between two requests a client may be gone for good.
+    fn is_client_present(&self) -> bool {
+        true
+    }
 }
 
 /// A request of another server's, on its way to the client. Dropping it tells

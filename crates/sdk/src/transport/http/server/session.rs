@@ -4,7 +4,7 @@ mod table;
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -22,6 +22,7 @@ use super::engine::{self, Catch, Engine, Listener};
 use super::lanes::Lanes;
 use super::mailbox::Outgoing;
 use super::reader::Reader;
+use super::signals::Signals;
 use super::store::EventStore;
 
 pub(super) use table::{NoSession, Sessions, Table, mint};
@@ -67,8 +68,8 @@ pub(super) struct Session {
     ready: AtomicBool,
     /// Something was asked since memory was given back.
     is_warm: AtomicBool,
-    /// Requests and streams that are open.
-    in_use: AtomicU32,
+    /// Counts the requests and streams that are open.
+    signals: Arc<Signals>,
     /// Milliseconds since the epoch.
     last_used: AtomicU64,
     pub(super) lanes: Lanes,
@@ -156,7 +157,7 @@ impl Session {
 
     /// Keeps the session from being idle.
     fn in_use(self: &Arc<Self>) -> InUse {
-        self.in_use.fetch_add(1, Ordering::Relaxed);
+        self.signals.in_use.fetch_add(1, Ordering::Relaxed);
         InUse(Arc::clone(self))
     }
 
@@ -170,7 +171,7 @@ impl Session {
 
     /// When it was used last; none while somebody uses it.
     fn idle_since(&self) -> Option<u64> {
-        let in_use = self.in_use.load(Ordering::Relaxed) > 0;
+        let in_use = self.signals.in_use.load(Ordering::Relaxed) > 0;
         (!in_use).then(|| self.last_used.load(Ordering::Relaxed))
     }
 
@@ -220,7 +221,7 @@ impl Listener for Session {
 
     fn said(&self, said: Said) -> Option<AskKey> {
         // While it is in use, it is not idle, and what ends that looks at the clock.
-        if self.in_use.load(Ordering::Relaxed) == 0 {
+        if self.signals.in_use.load(Ordering::Relaxed) == 0 {
             self.touch();
         }
         match said {
@@ -310,7 +311,7 @@ impl Deref for InUse {
 impl Drop for InUse {
     fn drop(&mut self) {
         self.0.touch();
-        self.0.in_use.fetch_sub(1, Ordering::Relaxed);
+        self.0.signals.in_use.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

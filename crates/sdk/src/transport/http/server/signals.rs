@@ -1,6 +1,7 @@
 //! What running handlers say besides their answer, on its way to the engine.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub(super) type Leaving = VecDeque<(CallKey, Option<Duration>)>;
 #[derive(Debug, Default)]
 pub(super) struct Signals {
     state: Mutex<State>,
+    /// Requests and streams of the session that are open.
+    pub(super) in_use: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -217,6 +220,10 @@ impl Outbox for Signals {
 
     fn sweep_asks(&self) {
         self.lock().push(None, Signal::SweepAsks);
+    }
+
+    fn is_client_present(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) > 0
     }
 
     fn close_session(&self) {

@@ -1,7 +1,7 @@
 //! All sessions.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -140,6 +140,7 @@ impl Sessions {
         let id = SessionId(mint()?);
         let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
         let revision = conversation.session();
+        let signals = Arc::clone(conversation.signals());
         let session = Arc::new_cyclic(|me| Session {
             id,
             common: Arc::clone(&self.common),
@@ -147,7 +148,7 @@ impl Sessions {
             revision,
             ready: AtomicBool::new(false),
             is_warm: AtomicBool::new(false),
-            in_use: AtomicU32::new(0),
+            signals,
             last_used: AtomicU64::new(0),
             lanes,
             engine: Engine::new(conversation),
