@@ -21,6 +21,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Must come first: this very program is also the guard of child servers.
     carrick::transport::child::guard_main();
+    // Without it all works but for servers that kill their guards.
+    let _ = carrick::transport::child::adopt_orphans();
     let arguments = args::Arguments::parse();
     environment::start_log(arguments.verbose);
     if let Err(error) = carrick::raise_open_file_limit() {

@@ -16,8 +16,14 @@
 #[path = "processes/afresh.rs"]
 mod afresh;
 #[cfg(target_os = "linux")]
+#[path = "processes/connect.rs"]
+mod connect;
+#[cfg(target_os = "linux")]
 #[path = "processes/guard.rs"]
 mod guard;
+#[cfg(target_os = "linux")]
+#[path = "processes/hostile.rs"]
+mod hostile;
 #[cfg(target_os = "linux")]
 #[path = "processes/runner.rs"]
 mod runner;
@@ -35,5 +41,8 @@ fn main() {
     }
     carrick::transport::child::guard_main();
     #[cfg(target_os = "linux")]
-    runner::main();
+    {
+        carrick::transport::child::adopt_orphans().unwrap();
+        runner::main();
+    }
 }

@@ -51,7 +51,12 @@ impl Client {
                 client.process = Some(process);
                 Ok(client)
             }
-            Err(error) => Err(with_tail(error, &process.stderr_tail())),
+            Err(error) => {
+                // It is being ended in order. Whoever starts it once more, or exits, must not cut
+                // that short: installers leave things half done.
+                process.ended(grace).await;
+                Err(with_tail(error, &process.stderr_tail()))
+            }
         }
     }
 }

@@ -18,7 +18,11 @@
 //! // }
 //! ```
 //!
-//! Without that call, and on systems other than Linux, the server is a plain child process:
+//! A server can kill or stop its guard, being of the same user. A stopped one is continued, and its
+//! server ended if that happens again; where it was killed, what is still in its session is ended,
+//! and after [`adopt_orphans`] all that the server has left.
+//!
+//! Without a call of [`guard_main`], and on systems other than Linux, the server is a plain child process:
 //!
 //! - On Linux and macOS it leads a process group, which is ended as a whole. A process that leaves
 //!   the group (a daemon in a session of its own) is not found.
@@ -30,8 +34,10 @@
 //!
 //! A process that runs as another user (`sudo`) cannot be signalled, and only sees its stdin close.
 
+mod activity;
 #[cfg(unix)]
 mod before_exec;
+mod cause;
 mod command;
 mod direct;
 mod environment;
@@ -41,12 +47,18 @@ mod guard;
 #[cfg(target_os = "linux")]
 mod guarded;
 mod lookup;
+#[cfg(target_os = "linux")]
+mod orphans;
 mod pipes;
+#[cfg(target_os = "linux")]
+mod processes;
 mod spec;
 mod status;
 mod stderr;
 mod supervise;
 mod transport;
+#[cfg(target_os = "linux")]
+mod tree;
 #[cfg(target_os = "linux")]
 mod wire;
 
@@ -64,12 +76,14 @@ use tokio::{
 };
 
 pub use self::{
+    activity::Activity,
+    cause::last_lines,
     command::Command,
     environment::{DEFAULT_INHERITED, Environment},
     error::{SpawnError, StillRunning},
     pipes::{Stdin, Stdout},
     status::{ExitStatus, ExitWatch},
-    transport::{ChildTransport, last_lines},
+    transport::ChildTransport,
 };
 use self::{
     direct::Direct,
@@ -97,6 +111,22 @@ pub fn guard_main() {
         std::process::exit(guard::run());
     }
     OPTED_IN.store(true, Ordering::Relaxed);
+}
+
+/// Lets this process take on whatever a server leaves behind that has killed its guard, so that it
+/// can be ended too; to be called after [`guard_main`]. On systems other than Linux it does nothing.
+///
+/// The process becomes a *child subreaper* (`prctl`): orphans below it become its own children. It
+/// is for programs that start no child processes but through this module: where a guard has been
+/// killed, every child of this process that is not a guard is killed, with all below it.
+///
+/// # Errors
+///
+/// Those of the system, which has none for a call of this kind.
+pub fn adopt_orphans() -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    orphans::adopt()?;
+    Ok(())
 }
 
 /// A running server: three parts, to be taken apart. Each of them ends something when dropped, so
@@ -127,10 +157,11 @@ pub async fn spawn(command: &Command) -> Result<Child, SpawnError> {
         #[cfg(target_os = "linux")]
         if OPTED_IN.load(Ordering::Relaxed) {
             let server = guarded::Guarded::start(&spec, theirs).await?;
-            return Ok(Child::new(server.id(), server, ours, command.stderr_limit));
+            let ids = (server.id(), server.guard_id());
+            return Ok(Child::new(ids, server, ours, command.stderr_limit));
         }
         let server = Direct::start(&spec, theirs.map(Into::into)).await?;
-        Ok(Child::new(server.id(), server, ours, command.stderr_limit))
+        Ok(Child::new((server.id(), server.id()), server, ours, command.stderr_limit))
     }
     #[cfg(windows)]
     {
@@ -139,12 +170,18 @@ pub async fn spawn(command: &Command) -> Result<Child, SpawnError> {
         let missing = || SpawnError::Pipes(std::io::ErrorKind::NotFound.into());
         let (stdin, stdout, stderr) = server.take_streams().ok_or_else(missing)?;
         let ours = Ends { stdin, stdout, stderr };
-        Ok(Child::new(server.id(), server, ours, command.stderr_limit))
+        Ok(Child::new((server.id(), server.id()), server, ours, command.stderr_limit))
     }
 }
 
 impl Child {
-    fn new(id: u32, server: impl Supervised, ends: Ends, stderr_limit: usize) -> Self {
+    /// The ids are those of the server and of the process that everything it starts is below.
+    fn new(
+        (id, root): (u32, u32),
+        server: impl Supervised,
+        ends: Ends,
+        stderr_limit: usize,
+    ) -> Self {
         let (state, watched) = watch::channel(State::default());
         // One order waits while another is carried out; there are only two.
         let (orders, taken) = mpsc::channel(2);
@@ -155,7 +192,7 @@ impl Child {
         Self {
             stdin: Stdin::new(ends.stdin),
             stdout: Stdout::new(ends.stdout, exit.clone()),
-            process: Process { id, exit, tail, orders },
+            process: Process { id, root, exit, tail, orders },
         }
     }
 }
@@ -165,6 +202,7 @@ impl Child {
 #[derive(Debug)]
 pub struct Process {
     id: u32,
+    root: u32,
     exit: ExitWatch,
     tail: Tail,
     orders: mpsc::Sender<Order>,
@@ -192,10 +230,30 @@ impl Process {
 
     /// The latest output to stderr, at most [`Command::stderr_limit`] bytes of it: as UTF-8 with
     /// U+FFFD for what is not, control and direction characters other than line ends and tabs
-    /// escaped (`\u{1b}`), and `…` at the start when earlier output was dropped.
+    /// escaped (`\u{1b}`), and `…` at the start when earlier output was dropped. If that had the
+    /// first line that named an error, this line (1,000 bytes of it at most) stands before all.
     #[must_use]
     pub fn stderr_tail(&self) -> String {
         self.tail.text()
+    }
+
+    /// What the server and all that it has started have done so far.
+    ///
+    /// Looks through the processes of the machine, which takes a few milliseconds: to be asked
+    /// every second or so while one waits, not all the time.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        let mut activity =
+            if self.exit.is_gone() { Activity::default() } else { activity::of_tree(self.root) };
+        activity.stderr_bytes = self.tail.written();
+        activity
+    }
+
+    /// Waits until no process of the server is left while somebody else ends them by
+    /// [`shutdown`](Self::shutdown) with this `grace`; no longer than that may take.
+    pub(crate) async fn ended(&self, grace: Duration) {
+        // Once for the last messages, and what `shutdown` says.
+        let _ = timeout(grace.saturating_mul(3) + KILL_BOUND, self.exit.gone()).await;
     }
 
     /// Ends the server as the [specification] says, and with it everything it has started.

@@ -15,7 +15,7 @@ use crate::{
 
 /// A server that names itself, its child, and a daemon in a session of its own whose parent has
 /// ended; none of the three ends when asked.
-const TREE: &str = r#"
+pub(crate) const TREE: &str = r#"
     trap "" TERM HUP
     echo $$
     (sleep 1000) & echo $!
@@ -23,7 +23,7 @@ const TREE: &str = r#"
     while :; do sleep 1000; done
 "#;
 
-const SHORT: Duration = Duration::from_millis(100);
+pub(crate) const SHORT: Duration = Duration::from_millis(100);
 
 cases![
     bytes_go_both_ways,
@@ -209,7 +209,7 @@ pub(crate) async fn host(script: &str) {
 }
 
 /// Starts a host with a server, and gives the process ids that the server writes.
-async fn start_host(
+pub(crate) async fn start_host(
     argument: &str,
     script: &str,
     count: usize,

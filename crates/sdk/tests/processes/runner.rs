@@ -4,7 +4,7 @@ use std::{future::Future, panic::AssertUnwindSafe, pin::Pin};
 
 use tokio::time::timeout;
 
-use crate::{afresh, guard, stdio, support::BOUND};
+use crate::{afresh, connect, guard, hostile, stdio, support::BOUND};
 
 pub(crate) type Case = fn() -> Pin<Box<dyn Future<Output = ()>>>;
 
@@ -67,7 +67,9 @@ pub(crate) fn main() {
         let fits = |filter: &&str| if exact { *filter == name } else { name.contains(filter) };
         filters.is_empty() || filters.iter().any(fits)
     };
-    let all = guard::CASES.iter().chain(afresh::CASES).chain(stdio::CASES);
+    let all = [guard::CASES, afresh::CASES, hostile::CASES, connect::CASES, stdio::CASES]
+        .concat()
+        .into_iter();
     let chosen = all.filter(|(name, _)| wanted(name));
     if has("--list") {
         chosen.for_each(|(name, _)| println!("{name}: test"));

@@ -66,7 +66,17 @@ pub(crate) async fn gone(pids: &[u32]) {
     until("all processes gone", || pids.iter().all(|&pid| parent(pid).is_none())).await;
 }
 
+/// The state of a process as `/proc` has it; none once it is gone.
+pub(crate) fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
+}
+
 pub(crate) fn kill(pid: u32) {
+    signal(pid, nix::sys::signal::Signal::SIGKILL);
+}
+
+pub(crate) fn signal(pid: u32, signal: nix::sys::signal::Signal) {
     let pid = nix::unistd::Pid::from_raw(pid.try_into().unwrap());
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+    nix::sys::signal::kill(pid, signal).unwrap();
 }

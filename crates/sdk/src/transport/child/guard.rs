@@ -7,12 +7,11 @@
 //! found by walking down from the guard.
 //!
 //! Its lifeline is the socket to this process, whose other end nothing else holds (it closes on
-//! exec). The system closes it when this process dies, by whatever signal; the guard then asks the
-//! tree to end, kills what is left after a short time, and exits when nothing is. A parent-death
+//! exec). The system closes it when this process dies, by whatever signal; the guard then lets the
+//! tree end by itself, asks it to, kills what is left, each after a short time, and exits when
+//! nothing is. A parent-death
 //! signal would fire when the *thread* that started the guard ends, so the guard has none. The
 //! server has: it dies with the guard, which has one thread only, should that be killed itself.
-
-mod tree;
 
 use std::{
     ffi::{CStr, OsStr},
@@ -38,12 +37,12 @@ use nix::{
     unistd::{Pid, getpid},
 };
 
-use self::tree::Tree;
 use super::{
     before_exec,
     spec::Spec,
     status::ExitStatus,
     supervise::Order,
+    tree::Tree,
     wire::{Report, SPEC_LIMIT},
 };
 
@@ -54,7 +53,10 @@ pub(super) const ARGUMENT: &str = "__mcp-guard";
 /// kills what cleans up after it.
 const NAME: &CStr = c"mcp-guard";
 
-/// How long the tree has to end by itself when this process is gone.
+/// How long the tree has to end by itself when the other side is gone, and its stdin closed with it.
+const CLOSED_GRACE: Duration = Duration::from_millis(500);
+
+/// How long the tree has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How often the tree is looked at again while it is being killed: a process may start another
@@ -185,6 +187,8 @@ fn start(spec: &Spec, [stdin, stdout, stderr]: [OwnedFd; 3]) -> io::Result<Pid> 
 #[derive(Clone, Copy)]
 enum Phase {
     Running,
+    /// Nobody is there any more, which the tree may notice by itself; asked to end at this time.
+    Leaving(Instant),
     /// Asked to end; killed at this time.
     Ending(Instant),
     /// Being killed; looked at again after this time.
@@ -206,6 +210,7 @@ impl Guard {
     fn watch(mut self) {
         while self.reap() {
             match self.phase {
+                Phase::Leaving(at) if at <= Instant::now() => self.end(),
                 Phase::Ending(at) if at <= Instant::now() => self.kill(),
                 // Where none may be killed, all that is left belongs to another user. As long as
                 // somebody is there to hear that something is left, it is.
@@ -213,7 +218,7 @@ impl Guard {
                 Phase::Killing(retry) => {
                     self.phase = Phase::Killing((retry * 2).min(SLOWEST_RETRY));
                 }
-                Phase::Running | Phase::Ending(_) => {}
+                Phase::Running | Phase::Leaving(_) | Phase::Ending(_) => {}
             }
             self.wait();
         }
@@ -242,7 +247,7 @@ impl Guard {
         let timeout = match self.phase {
             Phase::Running => PollTimeout::NONE,
             // Rounded up, lest the last millisecond is spent spinning.
-            Phase::Ending(at) => PollTimeout::try_from(
+            Phase::Leaving(at) | Phase::Ending(at) => PollTimeout::try_from(
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1),
             )
             .unwrap_or(PollTimeout::MAX),
@@ -282,7 +287,7 @@ impl Guard {
         let count = self.control.read(&mut orders).unwrap_or(0);
         if count == 0 {
             self.lifeline = false;
-            self.end();
+            self.leave();
         }
         for order in orders[..count].iter().filter_map(|&byte| Order::decode(byte)) {
             match order {
@@ -292,9 +297,16 @@ impl Guard {
         }
     }
 
-    /// Ends the tree without being told how: asks, then kills.
-    fn end(&mut self) {
+    /// Ends the tree without being told how: waits for it to end by itself, asks, then kills.
+    fn leave(&mut self) {
         if matches!(self.phase, Phase::Running) {
+            self.phase = Phase::Leaving(Instant::now() + CLOSED_GRACE);
+        }
+    }
+
+    /// Asks, then kills.
+    fn end(&mut self) {
+        if matches!(self.phase, Phase::Running | Phase::Leaving(_)) {
             self.tree.terminate();
             self.phase = Phase::Ending(Instant::now() + GRACE);
         }

@@ -7,14 +7,16 @@ use std::{
         unix::net::UnixStream as StdStream,
     },
     path::Path,
-    process::Stdio,
+    process::{ExitStatus, Stdio},
+    time::Duration,
 };
 
 use nix::{
     errno::Errno,
     sys::{
-        signal::{Signal, killpg},
+        signal::{Signal, kill, killpg},
         socket::{ControlMessage, MsgFlags, sendmsg},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid},
     },
     unistd::Pid,
 };
@@ -22,21 +24,35 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::UnixStream,
     process::{Child, Command},
+    signal::unix::{Signal as Signals, SignalKind, signal},
 };
 
 use super::{
     error::SpawnError,
-    guard,
+    guard, orphans,
+    processes::entry_of,
     spec::Spec,
     supervise::{News, Order, Supervised},
+    tree::Tree,
     wire::Report,
 };
+
+/// How many times a guard that was stopped is continued. Somebody may stop all processes for a
+/// moment; a server that does it to its guard does it again.
+const CONTINUED: usize = 2;
 
 /// A guard and the server that it has started.
 #[derive(Debug)]
 pub(super) struct Guarded {
     control: UnixStream,
     guard: Child,
+    guard_id: Pid,
+    /// Tells that something has become of some child of this process, such as a guard's being
+    /// stopped. None where this process cannot hear of it.
+    changes: Option<Signals>,
+    /// How many times the guard was found to be stopped.
+    stopped: usize,
+    /// The guard itself until the server runs.
     server: Pid,
     /// The part of the next report that has arrived.
     report: Vec<u8>,
@@ -56,29 +72,36 @@ impl Guarded {
         let (control, theirs) = StdStream::pair().map_err(SpawnError::Pipes)?;
         send_pipes(&control, bytes.len(), pipes).map_err(failed)?;
         control.set_nonblocking(true).map_err(failed)?;
-        let mut control = UnixStream::from_std(control).map_err(failed)?;
-        let mut guard = start_guard(theirs, path).map_err(failed)?;
+        let control = UnixStream::from_std(control).map_err(failed)?;
+        // Before the guard is there, so that nothing of it is missed.
+        let changes = signal(SignalKind::child()).ok();
+        let (guard, guard_id) = start_guard(theirs, path).map_err(failed)?;
+        let (server, report, stopped, exited) = (guard_id, Vec::new(), 0, false);
+        let mut this = Self { control, guard, guard_id, changes, stopped, server, report, exited };
 
-        match exchange(&mut control, &bytes).await {
-            Some(Report::Started(pid)) => {
-                let server = Pid::from_raw(pid);
-                Ok(Self { control, guard, server, report: Vec::new(), exited: false })
-            }
-            Some(Report::Failed(errno)) => {
-                // It is ending; waiting for it leaves no entry in the process table.
-                let _ = guard.wait().await;
-                Err(SpawnError::from_exec(path.clone(), io::Error::from_raw_os_error(errno)))
-            }
-            Some(Report::Exited(_)) | None => {
-                let status = guard.wait().await.map_err(failed)?;
-                let what = format!("it ended before it had started the program: {status}");
-                Err(failed(io::Error::other(what)))
-            }
+        let sent = this.control.write_all(&bytes).await;
+        let first = if sent.is_ok() { this.next().await } else { None };
+        if let Some(Report::Started(pid)) = first {
+            this.server = Pid::from_raw(pid);
+            return Ok(this);
         }
+        // It is ending; waiting for it leaves no entry in the process table.
+        let status = this.take_end().await.map_err(failed)?;
+        if let Some(Report::Failed(errno)) = first {
+            let error = io::Error::from_raw_os_error(errno);
+            return Err(SpawnError::from_exec(path.clone(), error));
+        }
+        let what = format!("it ended before it had started the program: {status}");
+        Err(failed(io::Error::other(what)))
     }
 
     pub(super) fn id(&self) -> u32 {
         self.server.as_raw().unsigned_abs()
+    }
+
+    /// The process that everything of the server is below.
+    pub(super) fn guard_id(&self) -> u32 {
+        self.guard_id.as_raw().unsigned_abs()
     }
 
     /// The next report; none when the guard has closed its end, which only its own end does.
@@ -95,19 +118,84 @@ impl Guarded {
     }
 }
 
+impl Guarded {
+    /// The next report; none once there are no more. Meanwhile sees to it that the guard runs.
+    async fn next(&mut self) -> Option<Report> {
+        loop {
+            self.see_to_guard();
+            let Some(mut changes) = self.changes.take() else {
+                return self.report().await.ok().flatten();
+            };
+            let report = tokio::select! {
+                report = self.report() => Some(report),
+                _ = changes.recv() => None,
+            };
+            self.changes = Some(changes);
+            if let Some(report) = report {
+                return report.ok().flatten();
+            }
+        }
+    }
+
+    /// Continues a guard that was stopped. One that is stopped again and again guards nothing, so
+    /// its tree is ended from here.
+    fn see_to_guard(&mut self) {
+        let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+        let Ok(WaitStatus::Stopped(..)) = waitid(Id::Pid(self.guard_id), flags) else { return };
+        self.stopped += 1;
+        if self.stopped <= CONTINUED {
+            let _ = kill(self.guard_id, Signal::SIGCONT);
+        } else {
+            tracing::error!(pid = self.id(), "a server keeps stopping its guard, and is ended");
+            self.end_from_here();
+        }
+    }
+
+    /// Ends the tree and then the guard, without its help.
+    fn end_from_here(&self) {
+        Tree::new(self.guard_id, self.server).kill();
+        // Those that were started meanwhile lose their guard, and are found as others are that do.
+        let _ = kill(self.guard_id, Signal::SIGKILL);
+    }
+
+    /// Takes notice of the guard's end, and ends what it has not.
+    async fn take_end(&mut self) -> io::Result<ExitStatus> {
+        if !self.has_done_its_work().await {
+            // The guard was killed. The server has died with it; what it had started might not.
+            if !self.exited {
+                let _ = killpg(self.server, Signal::SIGKILL);
+            }
+            orphans::end_those_of(self.guard_id).await;
+        }
+        let status = self.guard.wait().await;
+        orphans::guards().remove(&self.guard_id);
+        status
+    }
+
+    /// Whether the guard ended by itself, which it does when nothing of the server is left. Its end
+    /// is not taken notice of.
+    async fn has_done_its_work(&self) -> bool {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        loop {
+            match waitid(Id::Pid(self.guard_id), flags) {
+                // It has closed its end of the socket, and is about to be gone.
+                Ok(WaitStatus::StillAlive) => tokio::time::sleep(MOMENT).await,
+                Ok(WaitStatus::Exited(..)) => return true,
+                Ok(_) | Err(_) => return false,
+            }
+        }
+    }
+}
+
 impl Supervised for Guarded {
     async fn news(&mut self) -> News {
-        while let Ok(Some(report)) = self.report().await {
+        while let Some(report) = self.next().await {
             if let Report::Exited(status) = report {
                 self.exited = true;
                 return News::Exited(status);
             }
         }
-        if !self.exited {
-            // The guard was killed. The server has died with it; what it had started might not.
-            let _ = killpg(self.server, Signal::SIGKILL);
-        }
-        let _ = self.guard.wait().await;
+        let _ = self.take_end().await;
         News::Gone
     }
 
@@ -121,22 +209,33 @@ impl Supervised for Guarded {
     }
 }
 
-/// Sends the spec and takes the first report. None when the guard has ended before.
-async fn exchange(control: &mut UnixStream, spec: &[u8]) -> Option<Report> {
-    control.write_all(spec).await.ok()?;
-    let mut report = [0; Report::LEN];
-    control.read_exact(&mut report).await.ok()?;
-    Report::decode(report)
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // Dropped before its end only when the runtime shuts down. A guard ends its tree when the
+        // socket closes, unless it is kept from it. While it is on the list its id is its own.
+        let stopped = || entry_of(self.guard_id).is_some_and(|entry| entry.state == b'T');
+        if orphans::guards().contains(&self.guard_id) && stopped() {
+            self.end_from_here();
+        }
+    }
 }
 
+/// How long to wait before it is looked again whether a guard is gone.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// Executes this program as a guard with `control` as its stdin.
-fn start_guard(control: StdStream, program: &Path) -> io::Result<Child> {
+fn start_guard(control: StdStream, program: &Path) -> io::Result<(Child, Pid)> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("mcp-guard").arg(guard::ARGUMENT);
     // For whoever lists processes.
     command.args(program.file_name());
     command.stdin(OwnedFd::from(control)).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn()
+    let mut guards = orphans::guards();
+    let guard = command.spawn()?;
+    let id = guard.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+    let id = id.ok_or_else(|| io::Error::other("the guard has no process id"))?;
+    guards.insert(id);
+    Ok((guard, id))
 }
 
 /// Sends the length of the spec, and with it the descriptors.

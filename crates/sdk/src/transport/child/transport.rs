@@ -1,5 +1,6 @@
 //! Messages to and from a child process, and how it ended.
 
+use super::cause::last_lines;
 use super::{Child, Process, Stdin, Stdout};
 use crate::server::TransportKind;
 use crate::transport::{Event, LineTransport, Outgoing, Transport};
@@ -17,9 +18,6 @@ use tokio::time::Sleep;
 /// How long a server whose stdout has ended may take to exit before the
 /// connection's end is reported without its exit status.
 const EXIT_WAIT: Duration = Duration::from_millis(500);
-
-/// Lines of stderr that an error shows.
-const TAIL_LINES: usize = 10;
 
 /// The stdio transport (`basic/transports/stdio`), client side.
 ///
@@ -149,11 +147,4 @@ async fn reason(process: Arc<Process>, how: String) -> String {
         Some(tail) => format!("{how}; the end of its stderr:\n{tail}"),
         None => format!("{how} and wrote nothing to stderr"),
     }
-}
-
-/// The last few lines, indented; none when there is nothing but white space.
-pub fn last_lines(tail: &str) -> Option<String> {
-    let lines: Vec<&str> = tail.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shown = &lines[lines.len().saturating_sub(TAIL_LINES)..];
-    (!shown.is_empty()).then(|| format!("  {}", shown.join("\n  ")))
 }
