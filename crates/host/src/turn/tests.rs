@@ -198,6 +198,7 @@ impl carrick::server::ResourceSource for Shelf {
     fn list(
         &self,
         _: Option<&str>,
+        _: &carrick::server::CallInfo,
     ) -> BoxFuture<'_, Result<carrick::types::ListResourcesResult, carrick::types::RpcError>> {
         let listed = vec![carrick::types::Resource::new("box://lid", "the lid")].into();
         Box::pin(std::future::ready(Ok(listed)))
@@ -206,6 +207,7 @@ impl carrick::server::ResourceSource for Shelf {
     fn read<'a>(
         &'a self,
         uri: &'a str,
+        _: &carrick::server::CallInfo,
     ) -> BoxFuture<'a, Result<carrick::types::ReadResourceResult, carrick::types::RpcError>> {
         let contents = carrick::types::ResourceContents::text(uri, "a lid of oak");
         let read = match uri {

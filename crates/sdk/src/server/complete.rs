@@ -1,5 +1,6 @@
 //! Completing what a user types (`server/utilities/completion`).
 
+use super::CallInfo;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -12,13 +13,21 @@ use std::sync::Arc;
 const MOST: usize = 100;
 
 /// What a user has typed so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Completing {
     /// The argument's text.
     pub value: String,
     /// Arguments that are filled in already.
     pub arguments: BTreeMap<String, String>,
+    /// Who asks. A server always knows; a test of the function alone may not.
+    pub info: Option<CallInfo>,
+}
+
+impl Completing {
+    pub(super) fn of(self, info: &CallInfo) -> Self {
+        Self { info: Some(info.clone()), ..self }
+    }
 }
 
 /// What it may become.
@@ -156,7 +165,7 @@ fn maybe_object<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 impl Params {
     pub(super) fn typed(self) -> Completing {
         let arguments = self.context.and_then(|context| context.arguments).unwrap_or_default();
-        Completing { value: self.argument.value, arguments }
+        Completing { value: self.argument.value, arguments, info: None }
     }
 }
 

@@ -50,9 +50,11 @@ impl Server {
             Method::PromptsGet if self.has_prompts() => self.get_prompt(call, from),
             Method::PromptsList if self.has_prompts() => self.list(&call, &self.inner.prompts),
             Method::ResourcesRead if self.has_resources() => self.read_resource(call, from),
-            Method::ResourcesList if self.has_resources() => self.list_resources(&call),
+            Method::ResourcesList if self.has_resources() => self.list_resources(&call, info),
             Method::ResourcesTemplatesList if self.has_resources() => self.list_templates(&call),
-            Method::CompletionComplete if self.inner.declared.completions => self.complete(&call),
+            Method::CompletionComplete if self.inner.declared.completions => {
+                self.complete(&call, info)
+            }
             _ => {
                 let name = call.message.method_name();
                 let text = format!("this server does not offer {}", brief(&name));

@@ -1,4 +1,4 @@
-//! What an author puts round a tool: which arguments it may be called with, and
+//! What an author puts round a tool: who may call it, with which arguments, and
 //! whether a person is asked first.
 
 mod allow;
@@ -8,7 +8,7 @@ pub use allow::Allow;
 pub use approve::Approval;
 
 use super::checks::Checks;
-use super::{Request, ToolError};
+use super::{Context, Request, ToolError};
 use allow::AllowList;
 use carrick_proto::types::{RpcError, Tool as Definition};
 use serde_json::Value;
@@ -17,14 +17,22 @@ use std::sync::Arc;
 /// The layers round one tool.
 #[derive(Clone, Default)]
 pub(super) struct Layers {
+    guards: Vec<Arc<Guard>>,
     allowed: Vec<AllowList>,
     approval: Option<Arc<Approval>>,
 }
+
+/// Whether a call may be made at all.
+type Guard = dyn Fn(&Context) -> Result<(), ToolError> + Send + Sync;
 
 /// Takes the arguments as the handler will, to see whether it can.
 pub(super) type Takes = dyn Fn(&Request) -> Result<(), ToolError> + Send + Sync;
 
 impl Layers {
+    pub(super) fn guard(&mut self, guard: Arc<Guard>) {
+        self.guards.push(guard);
+    }
+
     pub(super) fn allow(&mut self, argument: String, patterns: Vec<Allow>) {
         self.allowed.push(AllowList::new(argument, patterns));
     }
@@ -34,7 +42,7 @@ impl Layers {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.allowed.is_empty() && self.approval.is_none()
+        self.guards.is_empty() && self.allowed.is_empty() && self.approval.is_none()
     }
 
     /// Whether the client may be asked before the tool runs.
@@ -50,6 +58,11 @@ impl Layers {
         takes: &Takes,
         definition: &Definition,
     ) -> Result<(), ToolError> {
+        if !self.guards.is_empty() {
+            let context = request.context();
+            // What the arguments should have been is only for those who may call.
+            self.guards.iter().try_for_each(|guard| guard(&context))?;
+        }
         let arguments: Value = serde_json::from_slice(request.arguments()).map_err(|error| {
             ToolError::rpc(RpcError::invalid_params(format!("params.arguments: {error}")))
         })?;

@@ -38,7 +38,7 @@ impl Principal {
     }
 
     /// Adds bytes that no other principal has, whatever follows from the same function.
-    pub(super) fn write_to(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
         for part in [self.issuer(), self.subject()] {
             out.extend_from_slice(&(part.len() as u64).to_be_bytes());
             out.extend_from_slice(part.as_bytes());

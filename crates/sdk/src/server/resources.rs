@@ -1,21 +1,32 @@
 //! Resources of a source of their own.
 
+use super::CallInfo;
 use carrick_proto::types::{ListResourcesResult, ReadResourceResult, ResourceTemplate, RpcError};
 use futures_util::future::{BoxFuture, FutureExt, ready};
 
-/// Something with resources (`server/resources`).
+/// Something with resources (`server/resources`). Whoever asks is known by the
+/// [`CallInfo`]: what differs from client to client must not be
+/// [public](carrick_proto::types::CacheScope).
 pub trait ResourceSource: Send + Sync {
     /// Lists them, one page; `cursor` is what an earlier page gave out.
     ///
     /// # Errors
     /// -32602 for a cursor that was never given out.
-    fn list(&self, cursor: Option<&str>) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>>;
+    fn list<'a>(
+        &'a self,
+        cursor: Option<&'a str>,
+        info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ListResourcesResult, RpcError>>;
 
     /// Reads one.
     ///
     /// # Errors
     /// [`not_found`] for an unknown URI.
-    fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>>;
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>>;
 
     /// Their templates.
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -29,7 +40,11 @@ pub trait ResourceSource: Send + Sync {
     ///
     /// # Errors
     /// When this one cannot be, as [`not_found`] for an unknown URI.
-    fn subscribe<'a>(&'a self, _uri: &'a str) -> BoxFuture<'a, Result<(), RpcError>> {
+    fn subscribe<'a>(
+        &'a self,
+        _uri: &'a str,
+        _info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
         ready(Ok(())).boxed()
     }
 

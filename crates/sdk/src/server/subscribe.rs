@@ -53,7 +53,7 @@ impl Direct {
     }
 
     /// Agrees to all that a request to listen asks for and that there is.
-    fn listen(&mut self, call: &Call) -> Dispatch {
+    fn listen(&mut self, call: &Call, info: &CallInfo) -> Dispatch {
         let mut filter = match SubscriptionFilter::of(&call.message) {
             Ok(filter) => filter,
             Err(error) => return Dispatch::Ready(Outcome::Error(error)),
@@ -71,10 +71,11 @@ impl Direct {
         };
         let (held, key) = (self.held.get_or_insert_default().clone(), call.key);
         held.all().of_listens.insert(key, Vec::new());
+        let info = info.clone();
         let agreeing = async move {
             let mut subscriptions = Vec::new();
             for uri in others {
-                match Subscription::begin(&source, uri).await {
+                match Subscription::begin(&source, uri, &info).await {
                     Ok(subscription) => {
                         filter.resource_subscriptions.push(subscription.uri.clone());
                         subscriptions.push(subscription);
@@ -91,7 +92,7 @@ impl Direct {
         Dispatch::Pending(Answering::new(agreeing))
     }
 
-    fn subscribe(&mut self, call: &Call) -> Dispatch {
+    fn subscribe(&mut self, call: &Call, info: &CallInfo) -> Dispatch {
         // The engine takes no such request without a URI.
         let uri = call.message.text(Field::Uri).unwrap_or_default().into_owned();
         if self.server.find_resource(&uri).is_some() {
@@ -102,8 +103,9 @@ impl Direct {
             return Dispatch::Ready(Outcome::Error(dispatch::recoded(not_found(&uri), code)));
         };
         let held = self.held.get_or_insert_default().clone();
+        let info = info.clone();
         let subscribing = async move {
-            match Subscription::begin(&source, uri).await {
+            match Subscription::begin(&source, uri, &info).await {
                 Ok(subscription) => {
                     let uri = subscription.uri.clone();
                     let before = held.all().of_session.insert(uri, subscription);
@@ -133,8 +135,8 @@ impl Connection for Direct {
     fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
         let subscriptions = self.server.inner.declared.subscriptions;
         match call.message.method() {
-            Method::SubscriptionsListen => self.listen(&call),
-            Method::ResourcesSubscribe if subscriptions => self.subscribe(&call),
+            Method::SubscriptionsListen => self.listen(&call, info),
+            Method::ResourcesSubscribe if subscriptions => self.subscribe(&call, info),
             Method::ResourcesUnsubscribe if subscriptions => self.unsubscribe(&call),
             _ => self.server.dispatch(call, info, &self.outbox),
         }
@@ -154,8 +156,12 @@ impl Held {
 }
 
 impl Subscription {
-    async fn begin(source: &Arc<dyn ResourceSource>, uri: String) -> Result<Self, RpcError> {
-        source.subscribe(&uri).await?;
+    async fn begin(
+        source: &Arc<dyn ResourceSource>,
+        uri: String,
+        info: &CallInfo,
+    ) -> Result<Self, RpcError> {
+        source.subscribe(&uri, info).await?;
         Ok(Self { source: source.clone(), uri })
     }
 }

@@ -99,7 +99,11 @@ async fn whole() -> Result<CallToolResult, ToolError> {
 struct Shelf;
 
 impl ResourceSource for Shelf {
-    fn list(&self, cursor: Option<&str>) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
+    fn list(
+        &self,
+        cursor: Option<&str>,
+        _: &CallInfo,
+    ) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
         let page = match cursor {
             None => Ok(vec![Resource::new("demo://ok", "ok")].into()),
             Some(cursor) => Err(listing::unknown_cursor(cursor)),
@@ -107,7 +111,11 @@ impl ResourceSource for Shelf {
         ready(page).boxed()
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
         let contents = match uri {
             "demo://ok" => Ok(ReadResourceResult::one(ResourceContents::text(uri, "fine"))),
             _ => Err(not_found(uri)),

@@ -3,7 +3,7 @@
 use super::checks::Checks;
 use super::layers::{Layers, Takes};
 use super::listing::Entry;
-use super::{Allow, Approval, Handler, Request, ToolError, schema};
+use super::{Allow, Approval, Context, Handler, Request, ToolError, schema};
 use carrick_proto::http::{ParamHeader, param_headers};
 use carrick_proto::types::{CallToolResult, RawJson, Tool as Definition, ToolAnnotations};
 use futures_util::future::{BoxFuture, FutureExt};
@@ -77,6 +77,18 @@ impl Tool {
     pub fn output_schema(mut self, schema: RawJson) -> Self {
         Arc::make_mut(&mut self.checks).set_output(&schema);
         self.definition.output_schema = Some(schema);
+        self
+    }
+
+    /// Runs it only for calls that `guard` lets through, by who makes them: before
+    /// anything else of the call is looked at. It must not block, and may be run
+    /// once for each round of asking.
+    #[must_use]
+    pub fn guard(
+        mut self,
+        guard: impl Fn(&Context) -> Result<(), ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        self.layers.guard(Arc::new(guard));
         self
     }
 

@@ -1,7 +1,7 @@
 //! Completing arguments.
 
 use super::super::complete::{Completer, Completing, Completion, Params, Reference};
-use super::super::{Answering, Server};
+use super::super::{Answering, CallInfo, Server};
 use super::{Dispatch, answer, brief, fail};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::types::RpcError;
@@ -9,9 +9,9 @@ use futures_util::future::FutureExt;
 use serde::Serialize;
 
 impl Server {
-    pub(super) fn complete(&self, call: &Call) -> Dispatch {
+    pub(super) fn complete(&self, call: &Call, info: &CallInfo) -> Dispatch {
         let (completer, typed) = match self.completer(call) {
-            Ok((Some(completer), typed)) => (completer, typed),
+            Ok((Some(completer), typed)) => (completer, typed.of(info)),
             Ok((None, _)) => return Dispatch::Ready(completed(&Completion::default())),
             Err(error) => return fail(error),
         };

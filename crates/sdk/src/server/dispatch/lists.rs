@@ -4,7 +4,7 @@ use super::super::cursor::Cursor;
 use super::super::listing::{Entry, Page, unknown_cursor};
 use super::super::live::Live;
 use super::super::resource::{Family, Fixed};
-use super::super::{Answering, ResourceSource, Server};
+use super::super::{Answering, CallInfo, ResourceSource, Server};
 use super::{Dispatch, complete, fail};
 use carrick_proto::peer::{Call, Outcome};
 use carrick_proto::rpc::Field;
@@ -33,7 +33,7 @@ impl Server {
     }
 
     /// The resources of functions, and then those of the source.
-    pub(super) fn list_resources(&self, call: &Call) -> Dispatch {
+    pub(super) fn list_resources(&self, call: &Call, info: &CallInfo) -> Dispatch {
         let Some(source) = self.inner.source.clone() else {
             return self.list(call, &self.inner.resources);
         };
@@ -62,8 +62,9 @@ impl Server {
             }
             Err(error) => return fail(error),
         };
+        let info = info.clone();
         let rest = async move {
-            let next = add_page(&*source, of_source, &mut page).await?;
+            let next = add_page(&*source, of_source, &info, &mut page).await?;
             Ok(complete(page.finish(next, options.hint)))
         };
         Dispatch::Pending(Answering::new(rest.map(|page| page.unwrap_or_else(Outcome::Error))))
@@ -116,9 +117,10 @@ impl Server {
 async fn add_page(
     source: &dyn ResourceSource,
     cursor: Option<String>,
+    info: &CallInfo,
     page: &mut Page,
 ) -> Result<Option<Cursor>, RpcError> {
-    let listed = source.list(cursor.as_deref()).await?;
+    let listed = source.list(cursor.as_deref(), info).await?;
     for resource in &listed.resources {
         page.push_value(resource)?;
     }

@@ -53,7 +53,8 @@ impl Server {
         let Some(source) = self.inner.source.clone() else {
             return fail(recoded(not_found(&uri), code));
         };
-        let reading = async move { read(source.read(&uri).await, hint, code) };
+        let info = from.info.clone();
+        let reading = async move { read(source.read(&uri, &info).await, hint, code) };
         Dispatch::Pending(Answering::new(reading))
     }
 }

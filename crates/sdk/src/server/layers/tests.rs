@@ -36,6 +36,29 @@ struct Rig {
     server: Server,
 }
 
+#[tokio::test]
+async fn a_guard_looks_at_who_calls_before_anything_else() {
+    let known = |context: &Context| {
+        if context.principal().is_some() {
+            return Ok(());
+        }
+        Err(ToolError::new(format!("not for {:?}", context.connection().transport())))
+    };
+    for era in [Era::Legacy, Era::Modern] {
+        let tool = <delete as DefinedTool>::tool();
+        let tool = tool.approve(Approval::new()).guard(known);
+        let rig = Rig::new(tool, era, Handlers::new()).await;
+        // Neither the arguments nor what the client cannot do is looked at.
+        let refused = rig.client.call_tool("delete", b"{}").await.unwrap();
+        assert!(refused.is_error);
+        assert_eq!(refused.content[0].as_text(), Some("not for InMemory"));
+        let tool = <delete as DefinedTool>::tool().guard(|_| Ok(()));
+        let rig = Rig::new(tool, era, Handlers::new()).await;
+        let deleted = rig.client.call_tool("delete", br#"{"path":"x"}"#).await.unwrap();
+        assert_eq!(deleted.content[0].as_text(), Some("deleted x"));
+    }
+}
+
 impl Rig {
     async fn new(tool: Tool, era: Era, handlers: Handlers) -> Self {
         let server = Server::builder("layers", "1").state(Runs::default()).tool(tool).build();

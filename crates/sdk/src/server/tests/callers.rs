@@ -31,6 +31,45 @@ async fn greeting(principal: Principal) -> String {
     format!("hello {}", principal.subject())
 }
 
+/// A shelf of one's own.
+struct OwnShelf;
+
+fn owner(info: &CallInfo) -> &str {
+    info.principal().map_or("nobody", Principal::subject)
+}
+
+impl ResourceSource for OwnShelf {
+    fn list<'a>(
+        &'a self,
+        _: Option<&'a str>,
+        info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ListResourcesResult, RpcError>> {
+        ready(Ok(vec![Resource::new(format!("shelf://{}", owner(info)), "own")].into())).boxed()
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
+        let is_own = uri.strip_prefix("shelf://") == Some(owner(info));
+        let contents = ResourceContents::text(uri, owner(info));
+        ready(if is_own { Ok(ReadResourceResult::one(contents)) } else { Err(not_found(uri)) })
+            .boxed()
+    }
+}
+
+/// Completes by one's own name.
+async fn names(typed: Completing) -> Vec<String> {
+    vec![owner(typed.info.as_ref().unwrap()).to_owned()]
+}
+
+/// Takes a name.
+#[prompt]
+async fn named(#[complete(names)] name: String) -> String {
+    name
+}
+
 /// Asks for the client's folders.
 #[tool]
 async fn folders(context: Context) -> Result<String, ToolError> {
@@ -39,7 +78,11 @@ async fn folders(context: Context) -> Result<String, ToolError> {
 }
 
 fn server() -> Server {
-    Server::builder("s", "1").tools(tools![whoami, folders]).prompts(prompts![greeting]).build()
+    Server::builder("s", "1")
+        .tools(tools![whoami, folders])
+        .prompts(prompts![greeting, named])
+        .resources(OwnShelf)
+        .build()
 }
 
 async fn connect(server: &Server, info: Option<ConnectionInfo>, era: Era) -> Client {
@@ -79,6 +122,23 @@ async fn a_connection_says_who_sends_all_its_calls() {
         assert_eq!(text(&client).await, expected);
         let prompt = client.get_prompt("greeting", &Default::default()).await.unwrap();
         assert_eq!(prompt.messages[0].content.as_text(), Some("hello ada"));
+    }
+}
+
+#[tokio::test]
+async fn sources_and_completions_know_who_asks() {
+    for era in [Era::Legacy, Era::Modern] {
+        for (info, name) in [(Some(of("ada")), "ada"), (Some(of("bob")), "bob"), (None, "nobody")] {
+            let client = connect(&server(), info, era).await;
+            let own = format!("shelf://{name}");
+            assert_eq!(client.list_resources().await.unwrap()[0].uri, own);
+            assert!(client.read_resource(&own).await.is_ok());
+            assert!(client.read_resource("shelf://eve").await.is_err());
+            let params = br#"{"ref":{"type":"ref/prompt","name":"named"},"argument":{"name":"name","value":""}}"#;
+            let completed = client.once_for_tests("completion/complete", params.to_vec()).await;
+            let completed = completed.unwrap().read::<Value>().unwrap();
+            assert_eq!(completed["completion"]["values"], json!([name]));
+        }
     }
 }
 

@@ -156,15 +156,23 @@ impl Watched {
 }
 
 impl ResourceSource for Watched {
-    fn list(&self, _: Option<&str>) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
+    fn list(
+        &self,
+        _: Option<&str>,
+        _: &CallInfo,
+    ) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
         ready(Ok(ListResourcesResult::default())).boxed()
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
         ready(Err(not_found(uri))).boxed()
     }
 
-    fn subscribe<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<(), RpcError>> {
+    fn subscribe<'a>(&'a self, uri: &'a str, _: &CallInfo) -> BoxFuture<'a, Result<(), RpcError>> {
         async move {
             tokio::task::yield_now().await;
             if !uri.starts_with("w://") {

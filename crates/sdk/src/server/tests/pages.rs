@@ -8,7 +8,11 @@ use std::num::NonZeroUsize;
 struct Paged;
 
 impl ResourceSource for Paged {
-    fn list(&self, cursor: Option<&str>) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
+    fn list(
+        &self,
+        cursor: Option<&str>,
+        _: &CallInfo,
+    ) -> BoxFuture<'_, Result<ListResourcesResult, RpcError>> {
         let (from, next) = match cursor {
             None => (0, Some("")),
             Some("") => (2, Some("last")),
@@ -21,7 +25,11 @@ impl ResourceSource for Paged {
         ready(Ok(page)).boxed()
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
         ready(Err(not_found(uri))).boxed()
     }
 

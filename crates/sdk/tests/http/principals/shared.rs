@@ -1,5 +1,9 @@
 //! Two principals, and what one of them has.
 
+use carrick::server::{ResourceSource, not_found};
+use carrick::types::{ListResourcesResult, ReadResourceResult, RpcError};
+use futures_util::future::BoxFuture;
+
 use super::*;
 
 const ACCEPT: &str = "Accept: text/event-stream";
@@ -107,6 +111,74 @@ async fn a_stream_of_http_sse_takes_messages_of_its_own_principal() {
     }
     assert_eq!(post_sse(address, &path, &[ALICE], &hello).await, 202);
     assert_eq!(next(&mut wire).await["id"], 0);
+}
+
+/// Drawers that only their owners hear of.
+struct Drawers;
+
+impl ResourceSource for Drawers {
+    fn list<'a>(
+        &'a self,
+        _: Option<&'a str>,
+        _: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ListResourcesResult, RpcError>> {
+        Box::pin(async { Ok(ListResourcesResult::default()) })
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, RpcError>> {
+        Box::pin(async move { Err(not_found(uri)) })
+    }
+
+    fn subscribe<'a>(
+        &'a self,
+        uri: &'a str,
+        info: &'a CallInfo,
+    ) -> BoxFuture<'a, Result<(), RpcError>> {
+        let owns = uri.strip_prefix("drawer://") == info.principal().map(Principal::subject);
+        Box::pin(async move { if owns { Ok(()) } else { Err(not_found(uri)) } })
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_is_its_principals() {
+    let server = Server::builder("d", "1").resources(Drawers).resource_subscriptions().build();
+    let running = start(server.clone(), identified()).await;
+    let address = running.address;
+    let subscribe = |uri: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": { "uri": uri } });
+    let mut streams = Vec::new();
+    for (user, own, other) in
+        [(ALICE, "drawer://alice", "drawer://bob"), (BOB, "drawer://bob", "drawer://alice")]
+    {
+        let session = open(address, user).await;
+        let get = request("GET", address, &[user, &session, ACCEPT], "");
+        let mut both = vec![streaming(address, get).await];
+        let refused = post(address, &[user, &session], &subscribe(other)).await.json();
+        assert_eq!(refused["error"]["code"], -32002, "{refused}");
+        let agreed = post(address, &[user, &session], &subscribe(own)).await.json();
+        assert!(agreed["error"].is_null(), "{agreed}");
+        // The same without a session, of both drawers.
+        let filter = format!(r#""notifications":{{"resourceSubscriptions":["{own}","{other}"]}}"#);
+        let body = modern_body("subscriptions/listen", &filter);
+        let version = format!("MCP-Protocol-Version: {VERSION}");
+        let headers = [user, &version, "Mcp-Method: subscriptions/listen"];
+        let mut listen = streaming(address, request("POST", address, &headers, &body)).await;
+        let agreed = next(&mut listen).await;
+        assert_eq!(agreed["params"]["notifications"]["resourceSubscriptions"], json!([own]));
+        both.push(listen);
+        streams.push((own, both));
+    }
+    server.notify_resource_updated("drawer://alice");
+    server.notify_resource_updated("drawer://bob");
+    for (own, both) in &mut streams {
+        for stream in both {
+            // The first that comes is one's own.
+            assert_eq!(next(stream).await["params"]["uri"], **own);
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::super::{Data, Files, FilesError};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use carrick::server::{ResourceSource, not_found};
+use carrick::server::{CallInfo, ResourceSource, not_found};
 use carrick::types::{
     ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, RpcError,
 };
@@ -14,7 +14,7 @@ pub(super) struct FileResources(pub(super) Arc<Files>);
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, RpcError>> + Send + 'a>>;
 
 impl ResourceSource for FileResources {
-    fn list(&self, cursor: Option<&str>) -> Answer<'_, ListResourcesResult> {
+    fn list(&self, cursor: Option<&str>, _: &CallInfo) -> Answer<'_, ListResourcesResult> {
         let (files, cursor) = (Arc::clone(&self.0), cursor.map(str::to_owned));
         Box::pin(blocking(move || {
             let page = files.resources(cursor.as_deref()).map_err(|error| match error {
@@ -40,7 +40,7 @@ impl ResourceSource for FileResources {
         }))
     }
 
-    fn read<'a>(&'a self, uri: &'a str) -> Answer<'a, ReadResourceResult> {
+    fn read<'a>(&'a self, uri: &'a str, _: &CallInfo) -> Answer<'a, ReadResourceResult> {
         let (files, uri) = (Arc::clone(&self.0), uri.to_owned());
         Box::pin(blocking(move || {
             let resource = files.read_resource(&uri).map_err(|error| {

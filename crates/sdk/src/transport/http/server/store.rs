@@ -21,8 +21,8 @@ pub use sqlite::{SqliteEventStore, SqliteStoreError};
 
 /// Names one stream of one session.
 ///
-/// The session's part is random, unlike that of any other session, and not the
-/// session's id: who reads a store learns nothing that opens a session.
+/// The session's part is made of random bits and of the principal that the session
+/// belongs to, unlike that of any other session, and not the session's id: who reads a store learns nothing that opens a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct StreamKey {

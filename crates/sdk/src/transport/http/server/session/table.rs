@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use carrick_proto::peer::KnownClient;
+use ring::digest::{SHA256, digest};
 
 use crate::server::Principal;
 
@@ -138,7 +139,8 @@ impl Sessions {
     ) -> Result<Arc<Session>, NoSession> {
         conversation.share_client(&mut self.client.lock().unwrap_or_else(PoisonError::into_inner));
         let id = SessionId(mint()?);
-        let lanes = Lanes::new(mint()?, Arc::clone(&self.common));
+        let key = store_key(mint()?, conversation.principal());
+        let lanes = Lanes::new(key, Arc::clone(&self.common));
         let revision = conversation.session();
         let signals = Arc::clone(conversation.signals());
         let session = Arc::new_cyclic(|me| Session {
@@ -286,6 +288,15 @@ impl Drop for Sessions {
     fn drop(&mut self) {
         self.end_all();
     }
+}
+
+/// What a session goes by in the event store: random bits, and whose it is.
+pub(super) fn store_key(random: u128, principal: Option<&Principal>) -> u128 {
+    let Some(principal) = principal else { return random };
+    let mut bytes = random.to_be_bytes().to_vec();
+    principal.write_to(&mut bytes);
+    let digest = digest(&SHA256, &bytes);
+    digest.as_ref().iter().take(16).fold(0, |key, byte| key << 8 | u128::from(*byte))
 }
 
 /// 128 random bits.

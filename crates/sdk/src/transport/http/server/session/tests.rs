@@ -109,6 +109,17 @@ async fn f20_a_request_of_its_own_has_no_session_to_end() {
     assert!(conversation.poll_next(&mut cx).is_pending());
 }
 
+#[test]
+fn the_key_of_a_session_in_the_store_has_its_owner_in_it() {
+    let key = |subject: Option<&str>| {
+        let principal = subject.map(|subject| Principal::new("i", subject));
+        table::store_key(7, principal.as_ref())
+    };
+    assert_eq!(key(None), 7);
+    assert_eq!(key(Some("a")), key(Some("a")));
+    assert!(key(Some("a")) != key(Some("b")) && key(Some("a")) != 7);
+}
+
 /// A server that counts its conversations.
 struct Counted {
     server: Server,
