@@ -7,9 +7,11 @@ use std::fmt;
 
 use crate::Result;
 
+mod circles;
 mod files;
 mod layers;
 mod pages;
+mod paths;
 mod scan;
 mod sizes;
 mod source;
@@ -53,6 +55,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let tree = Tree::read()?;
     let mut findings = tree.unreachable();
     findings.extend(files::check(&tree));
+    findings.extend(circles::check(&tree.sources));
     findings.extend(layers::check()?);
     findings.extend(pages::check()?);
     findings.extend(tree.sources.iter().flat_map(sizes::check));
