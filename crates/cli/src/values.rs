@@ -2,7 +2,9 @@
 
 use crate::exit::Failure;
 use crate::input;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
 
 /// Reads `name=value`, `name:=JSON`, one JSON object, or `-` for stdin.
 pub(crate) async fn arguments(words: &[String], schema: &str) -> Result<Vec<u8>, Failure> {
@@ -19,47 +21,54 @@ fn given(words: &[String], schema: &str) -> Result<Vec<u8>, Failure> {
         [word] if word.trim_start().starts_with('{') => object(word),
         words => {
             let schema: Value = serde_json::from_str(schema).unwrap_or_default();
-            let mut arguments = Map::new();
+            let mut arguments: BTreeMap<String, Box<RawValue>> = BTreeMap::new();
             for word in words {
                 let (name, value) = pair(word, &schema)?;
                 if arguments.insert(name.clone(), value).is_some() {
                     return Err(Failure::usage(format!("argument {name} is given twice")));
                 }
             }
-            Ok(Value::Object(arguments).to_string().into_bytes())
+            serde_json::to_vec(&arguments).map_err(|error| Failure::usage(error.to_string()))
         }
     }
 }
 
 /// A JSON object exactly as written.
 fn object(text: &str) -> Result<Vec<u8>, Failure> {
-    match serde_json::from_str::<Value>(text) {
-        Ok(Value::Object(_)) => Ok(text.trim().as_bytes().to_vec()),
+    match json(text) {
+        Ok(value) if value.get().starts_with('{') => Ok(value.get().as_bytes().to_vec()),
         Ok(_) => Err(Failure::usage("the arguments must be a JSON object")),
         Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}"))),
     }
 }
 
-fn pair(word: &str, schema: &Value) -> Result<(String, Value), Failure> {
+/// One JSON value as it is written: a number is more than what a double keeps of it.
+fn json(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
+    serde_json::from_str::<&RawValue>(text.trim()).map(ToOwned::to_owned)
+}
+
+fn pair(word: &str, schema: &Value) -> Result<(String, Box<RawValue>), Failure> {
     let malformed = || {
         Failure::usage(format!("{word:?} is not name=value"))
             .hint("name=value follows the tool's schema; name:=JSON takes any JSON")
     };
     let (name, text) = word.split_once('=').ok_or_else(malformed)?;
     if let Some(name) = name.strip_suffix(':') {
-        let value = serde_json::from_str(text)
+        let value = json(text)
             .map_err(|error| Failure::usage(format!("{name}: {text:?} is not JSON: {error}")))?;
         return Ok((name.to_owned(), value));
     }
     if name.is_empty() {
         return Err(malformed());
     }
-    Ok((name.to_owned(), typed(text, &schema["properties"][name])))
+    let value = typed(text, &schema["properties"][name])
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    Ok((name.to_owned(), value))
 }
 
 /// The text as the type that the property asks for, where it can be read so;
 /// else as a string, which the server will judge.
-fn typed(text: &str, property: &Value) -> Value {
+fn typed(text: &str, property: &Value) -> Result<Box<RawValue>, serde_json::Error> {
     let types: Vec<&str> = match &property["type"] {
         Value::String(one) => vec![one],
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
@@ -71,21 +80,28 @@ fn typed(text: &str, property: &Value) -> Value {
             .filter_map(|option| option["type"].as_str())
             .collect(),
     };
-    if types.contains(&"string") {
-        return text.into();
-    }
-    let parsed: Option<Value> = serde_json::from_str(text).ok();
-    let fits = |value: &Value| match value {
-        Value::Number(n) => {
-            types.contains(&"number") || (types.contains(&"integer") && !n.is_f64())
-        }
-        Value::Bool(_) => types.contains(&"boolean"),
-        Value::Array(_) => types.contains(&"array"),
-        Value::Object(_) => types.contains(&"object"),
-        Value::Null => types.contains(&"null"),
-        Value::String(_) => false,
+    let fits = |value: &RawValue| {
+        types.contains(&match value.get().as_bytes() {
+            [b't' | b'f', ..] => "boolean",
+            [b'[', ..] => "array",
+            [b'{', ..] => "object",
+            [b'n', ..] => "null",
+            [b'"', ..] => return false,
+            _ if types.contains(&"number") => "number",
+            _ if is_whole(value.get()) => "integer",
+            _ => return false,
+        })
     };
-    parsed.filter(fits).unwrap_or_else(|| text.into())
+    match json(text) {
+        Ok(value) if !types.contains(&"string") && fits(&value) => Ok(value),
+        _ => to_raw_value(text),
+    }
+}
+
+/// Whether a number is a whole one, of any size.
+fn is_whole(number: &str) -> bool {
+    let plain = number.strip_prefix('-').unwrap_or(number).bytes().all(|b| b.is_ascii_digit());
+    plain || number.parse::<f64>().is_ok_and(|float| float.is_finite() && float.fract() == 0.0)
 }
 
 #[cfg(test)]
@@ -111,6 +127,22 @@ mod tests {
         assert_eq!(read(&["x:={\"a\":1}"]), r#"{"x":{"a":1}}"#);
         assert_eq!(read(&[" {\"a\": 1.0} "]), r#"{"a": 1.0}"#);
         assert_eq!(read(&[]), "{}");
+    }
+
+    #[test]
+    fn f43_numbers_stay_as_they_are_written() {
+        let read = |words: &[&str]| read(words).unwrap();
+        let big = "123456789012345678901234567890";
+        assert_eq!(read(&[&format!("c:={big}"), "f:=1.50"]), format!(r#"{{"c":{big},"f":1.50}}"#));
+        assert_eq!(read(&["days=18446744073709551616"]), r#"{"days":18446744073709551616}"#);
+        assert_eq!(read(&[&format!("days=-{big}")]), format!(r#"{{"days":-{big}}}"#));
+        assert_eq!(read(&["maybe=1.50"]), r#"{"maybe":1.50}"#);
+        assert_eq!(read(&["maybe=1e400"]), r#"{"maybe":1e400}"#);
+        assert_eq!(read(&["days=3.0"]), r#"{"days":3.0}"#);
+        assert_eq!(read(&["days=3.5"]), r#"{"days":"3.5"}"#);
+        assert_eq!(read(&["list=[1.0, 1e2]"]), r#"{"list":[1.0, 1e2]}"#);
+        assert_eq!(read(&[r#"x:={"n": 1.10}"#]), r#"{"x":{"n": 1.10}}"#);
+        assert_eq!(read(&[r#"{"n":1e999,"m":-0}"#]), r#"{"n":1e999,"m":-0}"#);
     }
 
     #[test]

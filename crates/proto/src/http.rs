@@ -7,6 +7,7 @@
 //! map; values arrive here as bytes.
 
 mod access;
+mod argument;
 mod error;
 mod field;
 mod media;
@@ -18,6 +19,7 @@ mod status;
 mod tests;
 
 pub use access::{AccessDenied, AccessRules, Hosts};
+pub use argument::ArgumentError;
 pub use error::{HeaderMismatch, MismatchReason};
 pub use field::{Field, ValueError, decode_value, encode_value};
 pub use media::{Accept, MediaType};

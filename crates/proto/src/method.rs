@@ -30,6 +30,17 @@ macro_rules! methods {
                 matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
             }
 
+            /// Whether it asks for a list, which may come in pages.
+            pub const fn is_list(self) -> bool {
+                matches!(
+                    self,
+                    Self::ToolsList
+                        | Self::PromptsList
+                        | Self::ResourcesList
+                        | Self::ResourcesTemplatesList
+                )
+            }
+
             /// The name on the wire; empty for [`Method::Unknown`].
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* Self::Unknown => "" }

@@ -8,10 +8,12 @@
 
 mod canonical;
 mod de;
+mod deep;
 mod edit;
 mod guess;
 mod id;
 mod json;
+mod loose;
 mod message;
 mod scan;
 mod spare;
@@ -22,6 +24,7 @@ mod write;
 
 pub use canonical::{CanonicalError, canonical};
 pub(crate) use de::{RawText, read_str};
+pub use deep::without_deep_entries;
 pub use edit::Edits;
 pub use id::Id;
 pub(crate) use json::{Cursor, check};

@@ -29,6 +29,7 @@ mod resource;
 mod resources;
 mod schema;
 mod service;
+mod sound;
 mod subscribe;
 mod template;
 #[cfg(test)]
@@ -55,6 +56,7 @@ pub use prompt::{DefinedPrompt, Prompt};
 pub use resource::{Contents, DefinedResource, Resource};
 pub use resources::{ResourceSource, not_found};
 pub use service::{Connection, Service};
+pub use sound::{ToolFault, UnsoundTool};
 pub use template::TemplateError;
 pub use texts::Texts;
 pub use tool::{DefinedTool, Tool};

@@ -172,8 +172,8 @@ impl Connection for Downstream {
             Some((client, revision)) => client.notify(message, revision),
             None => {
                 let name = message.method_name();
-                let brief = &name[..name.floor_char_boundary(200)];
-                tracing::debug!(method = brief, "a notification has nobody to be told to");
+                let brief = carrick::proto::text::excerpt(&name, 200);
+                tracing::debug!(method = &*brief, "a notification has nobody to be told to");
             }
         }
     }

@@ -66,7 +66,7 @@ fn check(ask: &InputAsk, can: &ClientCapabilities) -> Result<(), String> {
         Method::RootsList => can.roots.is_some(),
         _ => {
             let name = ask.message.method_name();
-            let brief = &name[..name.floor_char_boundary(200)];
+            let brief = carrick::proto::text::excerpt(&name, 200);
             return Err(format!("{brief:?} is no question"));
         }
     };

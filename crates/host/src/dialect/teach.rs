@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use carrick::proto::text::excerpt;
 use carrick::proto::xml::escape;
 
 use super::render::disarm;
@@ -113,9 +114,9 @@ fn text(element: &str, text: &str, out: &mut String) {
     if text.is_empty() {
         return;
     }
-    let cut = &text[..text.floor_char_boundary(LONGEST_TEXT)];
-    let rest = if cut.len() < text.len() { " […cut here]" } else { "" };
-    out.push_str(&format!("<{element}>\n{}{rest}\n</{element}>\n", disarm(cut)));
+    let rest = if text.len() > LONGEST_TEXT { " [cut here]" } else { "" };
+    let start = disarm(&excerpt(text, LONGEST_TEXT));
+    out.push_str(&format!("<{element}>\n{start}{rest}\n</{element}>\n"));
 }
 
 /// The same JSON without blanks between its parts, and without any `<`. A schema is not

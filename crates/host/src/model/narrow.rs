@@ -5,6 +5,7 @@
 //! has no place in the part that every provider knows is told in words, in the
 //! description that stands beside it.
 
+use carrick::proto::text::excerpt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -231,10 +232,7 @@ fn only_of_objects(out: &mut Map<String, Value>) {
 }
 
 fn told_of(keyword: &str, value: &Value) -> String {
-    let text = value.to_string();
-    let end = text.floor_char_boundary(LONGEST);
-    let more = if end < text.len() { "…" } else { "" };
-    format!("{keyword}: {}{more}", &text[..end])
+    format!("{keyword}: {}", excerpt(&value.to_string(), LONGEST))
 }
 
 fn words(mut out: Map<String, Value>, told: Vec<String>) -> Map<String, Value> {

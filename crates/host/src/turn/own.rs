@@ -6,6 +6,7 @@ use super::calls::Target;
 use crate::dialect::ToolSummary;
 use crate::model::{ToolCall, ToolSpec};
 use crate::registry::{Catalog, ServerTools};
+use carrick::proto::text::excerpt;
 use carrick_policy::visible;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -193,7 +194,5 @@ fn about(name: &str, description: Option<&str>) -> String {
 
 /// The start of a server's text, without characters that hide or reorder it.
 fn cut(text: &str) -> String {
-    let end = text.floor_char_boundary(TEXT);
-    let rest = if end < text.len() { "…" } else { "" };
-    format!("{}{rest}", visible(text[..end].trim()))
+    visible(excerpt(text, TEXT).trim())
 }

@@ -1,6 +1,7 @@
 //! The system prompt.
 
 use crate::registry::{Catalog, ServerTools};
+use carrick::proto::text::excerpt;
 use carrick_policy::visible;
 
 /// Bytes of one server's instructions that the model is shown.
@@ -35,10 +36,9 @@ pub(super) fn instructions(server: &ServerTools) -> Option<String> {
     if text.trim().is_empty() {
         return None;
     }
-    let end = text.floor_char_boundary(INSTRUCTIONS);
-    let lines: Vec<String> = text[..end].lines().map(visible).collect();
+    let lines: Vec<String> = excerpt(text, INSTRUCTIONS).lines().map(visible).collect();
     let mut shown = lines.join("\n");
-    if end < text.len() {
+    if text.len() > INSTRUCTIONS {
         shown.push_str(&format!("\n[cut: {} bytes in all]", text.len()));
     }
     Some(shown)

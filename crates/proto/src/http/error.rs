@@ -3,6 +3,7 @@
 use alloc::{borrow::ToOwned, string::String};
 use core::fmt;
 
+use super::argument::ArgumentError;
 use super::field::ValueError;
 use crate::text::{excerpt, excerpt_of};
 
@@ -40,6 +41,8 @@ pub enum MismatchReason {
         /// The body's value, cut; `None` when the body has none.
         body: Option<String>,
     },
+    /// The argument that the header mirrors cannot be mirrored.
+    Argument(ArgumentError),
 }
 
 impl HeaderMismatch {
@@ -68,6 +71,9 @@ impl fmt::Display for HeaderMismatch {
         match &self.reason {
             MismatchReason::Missing => write!(f, "header {name} is missing"),
             MismatchReason::Repeated => write!(f, "header {name} stands more than once"),
+            MismatchReason::Argument(why) => {
+                write!(f, "the argument of header {name} cannot be used: {why}")
+            }
             MismatchReason::Unreadable(why) => write!(f, "header {name} is unreadable: {why}"),
             MismatchReason::Differs { header, body: Some(body) } => {
                 write!(f, "header {name} says {header:?} but the body says {body:?}")

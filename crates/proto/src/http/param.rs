@@ -9,9 +9,10 @@ use alloc::{
 };
 use core::fmt;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::{
+    argument::{self, Argument, ArgumentError, Number},
     error::{HeaderMismatch, MismatchReason},
     field::{Field, decode_value, encode_value, is_token_byte},
     name,
@@ -109,29 +110,36 @@ pub fn param_headers(input_schema: &Value) -> Result<Vec<ParamHeader>, Annotatio
 }
 
 impl ParamHeader {
-    /// The header value for a call with these arguments; `None` when the call
-    /// has no such argument, when it is null, or when it is of no type that a
+    /// The header value for a call with these arguments, which are JSON; `None` when
+    /// the call has no such argument, when it is null, or when it is of no type that a
     /// header can carry (the server will refuse the call for that).
-    #[must_use]
-    pub fn value_in(&self, arguments: &Value) -> Option<String> {
-        let text = match self.find(arguments)? {
-            Value::String(text) => Cow::Borrowed(text.as_str()),
-            Value::Bool(flag) => Cow::Owned(flag.to_string()),
-            Value::Number(number) => Cow::Owned(integer(number)?.to_string()),
-            _ => return None,
+    ///
+    /// # Errors
+    ///
+    /// [`ArgumentError`] when the argument cannot be mirrored, so that the call must
+    /// not be sent.
+    pub fn value_in(&self, arguments: &[u8]) -> Result<Option<String>, ArgumentError> {
+        let text = match argument::find(arguments, &self.path)? {
+            Some(Argument::Text(text)) => text,
+            Some(Argument::Flag(flag)) => Cow::Owned(flag.to_string()),
+            Some(Argument::Whole(whole)) => Cow::Owned(whole.to_string()),
+            Some(Argument::Other(_)) | None => return Ok(None),
         };
-        Some(encode_value(&text).into_owned())
+        Ok(Some(encode_value(&text).into_owned()))
     }
 
-    /// Compares a received header with the arguments of the call.
+    /// Compares a received header with the arguments of the call, which are JSON.
     ///
     /// # Errors
     ///
     /// [`HeaderMismatch`] when the header is repeated, unreadable, or does not
-    /// say what the arguments say.
-    pub fn check(&self, header: Field<'_>, arguments: &Value) -> Result<(), HeaderMismatch> {
+    /// say what the arguments say, and when the argument cannot be mirrored.
+    pub fn check(&self, header: Field<'_>, arguments: &[u8]) -> Result<(), HeaderMismatch> {
         let fail = |reason| Err(HeaderMismatch::new(&self.header, reason));
-        let body = self.find(arguments);
+        let body = match argument::find(arguments, &self.path) {
+            Ok(body) => body,
+            Err(why) => return fail(MismatchReason::Argument(why)),
+        };
         let value = match header {
             Field::Absent if body.is_none() => return Ok(()),
             Field::Absent => return fail(MismatchReason::Missing),
@@ -142,27 +150,29 @@ impl ParamHeader {
             Ok(text) => text,
             Err(why) => return fail(MismatchReason::Unreadable(why)),
         };
-        let same = match body {
-            Some(Value::String(body)) => *body == text,
-            Some(Value::Bool(body)) => body.to_string() == text,
-            Some(Value::Number(body)) => same_number(&text, body),
-            _ => false,
+        let same = match &body {
+            Some(Argument::Text(body)) => *body == text,
+            Some(Argument::Flag(body)) => body.to_string() == text,
+            Some(Argument::Whole(body)) => is_number(&text, *body),
+            Some(Argument::Other(_)) | None => false,
         };
         if same {
             return Ok(());
         }
         let shown = body.map(|body| match body {
-            Value::String(body) => body.clone(),
-            other => other.to_string(),
+            Argument::Text(body) => body.into_owned(),
+            Argument::Flag(body) => body.to_string(),
+            Argument::Whole(body) => body.to_string(),
+            Argument::Other(json) => json.to_owned(),
         });
         Err(HeaderMismatch::differs(&self.header, text.as_bytes(), shown.as_deref()))
     }
+}
 
-    /// The argument; null counts as absent.
-    fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
-        let found = self.path.iter().try_fold(arguments, |value, name| value.get(name))?;
-        (!found.is_null()).then_some(found)
-    }
+/// Whether a header's text is this number, in any form that JSON has for it.
+fn is_number(header: &str, body: i64) -> bool {
+    let is_json = serde_json::from_str::<serde_json::Number>(header).is_ok();
+    is_json && argument::whole(header) == Number::Whole(body)
 }
 
 /// A walk over the places of a schema where an annotation may stand.
@@ -254,30 +264,6 @@ fn holds_under(keyword: &str, value: &Value) -> bool {
         }
         Value::Object(_) if ONE_SCHEMA.contains(&keyword) => holds_annotation(value),
         Value::Array(list) if SCHEMA_LIST.contains(&keyword) => list.iter().any(holds_annotation),
-        _ => false,
-    }
-}
-
-/// A whole number, also in float form (`42.0`), as a header carries it.
-fn integer(number: &Number) -> Option<i128> {
-    if let Some(whole) = number.as_i128() {
-        return Some(whole);
-    }
-    number.as_f64().filter(|float| is_safe_integer(*float)).map(|float| float as i128)
-}
-
-/// Whether a double is a whole number that no other one rounds to.
-fn is_safe_integer(float: f64) -> bool {
-    const LARGEST: f64 = 9_007_199_254_740_991.0;
-    (-LARGEST..=LARGEST).contains(&float) && float % 1.0 == 0.0
-}
-
-fn same_number(header: &str, body: &Number) -> bool {
-    let Ok(header) = serde_json::from_str::<Number>(header) else {
-        return false;
-    };
-    match (integer(&header), integer(body)) {
-        (Some(header), Some(body)) => header == body,
         _ => false,
     }
 }

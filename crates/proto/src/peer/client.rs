@@ -174,8 +174,27 @@ impl ClientPeer {
                     }
                 }
             }
-            Err(error) => self.handle_bad(now, &start, error),
+            Err(error) => match self.without_deep_entries(&error, &start) {
+                Some(message) => self.handle_message(now, lane, message),
+                None => self.handle_bad(now, &start, error),
+            },
         }
+    }
+
+    /// A list that we wait for, without the entries that nest too deeply to be read.
+    fn without_deep_entries(&mut self, error: &ScanError, bytes: &[u8]) -> Option<Message> {
+        let [id] = &error.answers[..] else { return None };
+        let call = self.pending.get(&number(Some(id))?)?;
+        if !call.method.is_list() || !error.is_too_deep() {
+            return None;
+        }
+        let limits = self.config.limits;
+        let (bytes, names) = rpc::without_deep_entries(bytes, limits)?;
+        let Ok(Scanned::One(message)) = rpc::scan(bytes, limits) else { return None };
+        let (names, list) = (names.join(", "), call.method.name());
+        let what = format!("left out of {list}, as they nest too deeply to be read: {names}");
+        self.out.push_back(ClientOutput::Warning(what));
+        Some(message)
     }
 
     /// Takes a message that came on `lane` and has been scanned already.
@@ -192,7 +211,11 @@ impl ClientPeer {
         if self.is_opening(id) {
             return self.opening_ended(now, end);
         }
-        self.answered(now, id, Err(CallError::Exchange(end)));
+        let error = match end {
+            LaneEnd::Params(what) => CallError::Params(what),
+            end => CallError::Exchange(end),
+        };
+        self.answered(now, id, Err(error));
     }
 
     /// Takes the end of the connection: every call, now and later, ends with `how`.

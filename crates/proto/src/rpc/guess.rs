@@ -1,9 +1,9 @@
 //! The id of a response that cannot be read.
 
 use super::Id;
-use super::json::plain_len;
+use super::loose::members;
 
-/// Longest name or id that is looked at, in bytes.
+/// Longest id that is looked at, in bytes.
 const LONGEST: usize = 256;
 
 /// The request that a broken frame was meant to answer, as far as that shows: the
@@ -12,66 +12,15 @@ const LONGEST: usize = 256;
 ///
 /// The bytes may be anything: not JSON, not UTF-8, nested without end.
 pub(super) fn answered(bytes: &[u8]) -> Option<Id> {
-    let mut rest = bytes.trim_ascii_start().strip_prefix(b"{")?;
     let mut id = None;
-    // Until the first place that is no member.
-    while let Some((name, value)) = member(rest) {
-        let (text, after) = value.split_at(value_len(value));
+    for (name, value) in members(bytes) {
         match name {
             b"method" => return None,
-            b"id" if id.is_none() && text.len() <= LONGEST => id = Id::read(text.trim_ascii_end()),
+            b"id" if id.is_none() && value.text.len() <= LONGEST => id = Id::read(value.text),
             _ => {}
         }
-        let Some(next) = after.trim_ascii_start().strip_prefix(b",") else { break };
-        rest = next;
     }
     id
-}
-
-/// The name of the next member, and what comes after its colon.
-fn member(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let text = text.trim_ascii_start();
-    let (name, after) = text.split_at(string_len(text)?);
-    let value = after.trim_ascii_start().strip_prefix(b":")?;
-    Some((&name[1..name.len() - 1], value.trim_ascii_start()))
-}
-
-/// How long a string is, quotes and all; none when this is none that ends.
-fn string_len(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
-    text.strip_prefix(b"\"")?;
-    loop {
-        at += plain_len(text.get(at..)?);
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-}
-
-/// How long a value is that may be broken inside: up to the comma or the end that
-/// follows it on its own level, as brackets go.
-fn value_len(text: &[u8]) -> usize {
-    let (mut at, mut level) = (0, 0_usize);
-    while let Some(byte) = text.get(at) {
-        match byte {
-            b'"' => match string_len(&text[at..]) {
-                Some(len) => {
-                    at += len;
-                    continue;
-                }
-                None => return text.len(),
-            },
-            b'{' | b'[' => level += 1,
-            b'}' | b']' if level == 0 => return at,
-            b'}' | b']' => level -= 1,
-            b',' if level == 0 => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -77,6 +77,13 @@ impl fmt::Display for ScanErrorKind {
     }
 }
 
+impl ScanError {
+    /// Whether it nests deeper than the limit.
+    pub fn is_too_deep(&self) -> bool {
+        matches!(self.kind, ScanErrorKind::Json(JsonError::Depth(_)))
+    }
+}
+
 impl fmt::Display for ScanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.kind.fmt(f)

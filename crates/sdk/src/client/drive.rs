@@ -366,6 +366,7 @@ impl<T: Transport> Driver<T> {
                 ClientOutput::Reopened(server) => self.reopened(server),
                 ClientOutput::Gone(how) => self.gone(&how),
                 ClientOutput::Ignored { what, noise } => self.ignored(what, noise),
+                ClientOutput::Warning(what) => tracing::warn!("{what}"),
                 _ => {}
             }
         }

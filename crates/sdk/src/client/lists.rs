@@ -4,6 +4,7 @@ use super::cache::Key;
 use super::{CallError, Changed, Client, ClientError};
 use carrick_proto::method::Method;
 use carrick_proto::rpc::Json;
+use carrick_proto::text::excerpt;
 use carrick_proto::types::{Prompt, RawJson, Resource, ResourceTemplate, Tool};
 use futures_util::future::{BoxFuture, FutureExt};
 use serde::de::DeserializeOwned;
@@ -162,6 +163,13 @@ enum Walk<T> {
     Stale,
 }
 
+/// What an entry that is malformed calls itself.
+fn name_of(entry: &RawJson) -> String {
+    let members: BTreeMap<String, RawJson> = serde_json::from_str(entry.get()).unwrap_or_default();
+    let name = ["name", "uri", "uriTemplate"].into_iter().find_map(|name| members.get(name));
+    name.map_or_else(|| "(none)".into(), |name| excerpt(name.get(), 200).into_owned())
+}
+
 /// The entries of a page, and where the next one starts.
 fn read_page<T: DeserializeOwned>(
     page: &Json,
@@ -178,7 +186,10 @@ fn read_page<T: DeserializeOwned>(
     for entry in listed.unwrap_or_default() {
         match serde_json::from_str(entry.get()) {
             Ok(entry) => entries.push(entry),
-            Err(error) => tracing::warn!(%error, list = member, "a malformed entry is left out"),
+            Err(error) => {
+                let name = name_of(&entry);
+                tracing::warn!(%error, list = member, name, "a malformed entry is left out");
+            }
         }
     }
     let cursor = match page.remove("nextCursor") {

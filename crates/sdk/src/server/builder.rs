@@ -3,6 +3,7 @@
 use super::listing::{Entry, ListOptions, Listing};
 use super::live::Live;
 use super::resource::{Family, Fixed, Listable};
+use super::sound::{self, UnsoundTool};
 use super::{
     Cacheable, Declared, Hub, Inner, Prompt, Resource, ResourceSource, Server, StateKeys, States,
     Tool,
@@ -193,8 +194,30 @@ impl ServerBuilder {
         self
     }
 
-    /// The finished server.
+    /// The finished server. A tool that cannot be offered (one without a name, or with an
+    /// input schema that describes no object or nests too deeply) is left out, and an
+    /// error in the log names it: [`ServerBuilder::try_build`] returns that instead.
     pub fn build(mut self) -> Server {
+        self.tools.retain(|_, tool| match sound::check(tool.definition()) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::error!("{error}; it is left out");
+                false
+            }
+        });
+        self.finish()
+    }
+
+    /// The finished server, if all of its tools can be offered.
+    ///
+    /// # Errors
+    /// The first tool that cannot be, and why.
+    pub fn try_build(self) -> Result<Server, UnsoundTool> {
+        self.tools.values().try_for_each(|tool| sound::check(tool.definition()))?;
+        Ok(self.finish())
+    }
+
+    fn finish(mut self) -> Server {
         let (fixed, families) = self.take_resources();
         let declared = self.declared(&fixed, &families);
         let capabilities = self.capabilities(declared);

@@ -2,6 +2,7 @@
 
 use super::listing::{Entry, Listing};
 use super::resource::Listable;
+use super::sound::{self, UnsoundTool};
 use super::{Prompt, Resource, Server, Tool};
 use arc_swap::{ArcSwap, Guard};
 use carrick_proto::peer::Changed;
@@ -38,10 +39,24 @@ impl<T: Entry> Live<T> {
 /// connections that are open, and told to the clients that listen, if the
 /// builder said that the list may change.
 impl Server {
-    /// Adds a tool; one of the same name is replaced.
+    /// Adds a tool; one of the same name is replaced. One that cannot be offered is not
+    /// added, and an error in the log names it: [`Server::try_add_tool`] returns that
+    /// instead.
     pub fn add_tool(&self, tool: Tool) {
+        if let Err(error) = self.try_add_tool(tool) {
+            tracing::error!("{error}; it is not added");
+        }
+    }
+
+    /// Adds a tool, if it can be offered; one of the same name is replaced.
+    ///
+    /// # Errors
+    /// Why it cannot be.
+    pub fn try_add_tool(&self, tool: Tool) -> Result<(), UnsoundTool> {
+        sound::check(tool.definition())?;
         self.inner.tools.add(&tool);
         self.announce(Changed::Tools);
+        Ok(())
     }
 
     /// Removes a tool. Calls of it that run go on. False when there is none.

@@ -143,6 +143,30 @@ async fn d021_bad_tools_are_left_out_and_arguments_mirrored() {
 }
 
 #[tokio::test]
+async fn f44_a_call_that_no_header_can_carry_is_not_sent() {
+    let (server, client) = modern(move |seen| match seen.method().as_str() {
+        "tools/list" => answer(
+            seen,
+            r#"{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[{"name":"n",
+                "inputSchema":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}}}]}"#,
+        ),
+        _ => answer(seen, TOOL_OK),
+    })
+    .await;
+    client.list_tools().await.unwrap();
+    client.call_tool("n", br#"{"n":9007199254740991}"#).await.unwrap();
+    for number in ["9007199254740992", "123456789012345678901234567890"] {
+        let error = client.call_tool("n", format!(r#"{{"n":{number}}}"#).as_bytes()).await;
+        let error = error.unwrap_err();
+        let Some(CallError::Params(what)) = error.call() else { panic!("{error}") };
+        assert!(what.contains(number) && what.contains("\"n\""), "{what}");
+    }
+    let seen = server.seen();
+    assert_eq!(seen.len(), 3, "{:?}", server.methods());
+    assert_eq!(seen[2].header("mcp-param-n"), Some("9007199254740991"));
+}
+
+#[tokio::test]
 async fn d025_any_success_will_do_for_a_notification() {
     for accepted in [empty(202), empty(200), "HTTP/1.1 204 X\r\n\r\n".into(), json(200, &[], "{}")]
     {

@@ -353,6 +353,39 @@ async fn query(place: carrick::Args<Place>) -> String {
     place.0.region.unwrap_or_default()
 }
 
+/// Says which number it was given.
+#[tool]
+async fn count(number: carrick::Args<Count>) -> String {
+    number.0.n.to_string()
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Count {
+    #[schemars(extend("x-mcp-header" = "N"))]
+    n: u64,
+}
+
+#[tokio::test]
+async fn f44_integers_that_are_not_safe_in_headers_are_refused() {
+    let server = Server::builder("numbers", "1").tools(tools![count]).build();
+    let server = start(server, HttpServerOptions::default()).await;
+    for (arguments, header, good) in [
+        (r#"{"n":9007199254740991}"#, "Mcp-Param-N: 9007199254740991", true),
+        (r#"{"n":9007199254740992}"#, "Mcp-Param-N: 9007199254740992", false),
+        (r#"{"n":9007199254740992}"#, "X-None: x", false),
+        // What nobody can read beside it does not switch the check off.
+        (r#"{"x":1e999,"n":7}"#, "Mcp-Param-N: 8", false),
+        (r#"{"n":7,"n":8}"#, "Mcp-Param-N: 7", false),
+    ] {
+        let call = modern_call(server.address, "count", arguments, &[header]);
+        let answer = exchange(server.address, call).await;
+        assert_eq!(answer.status == 200, good, "{arguments} {header}: {}", answer.body);
+        if !good {
+            assert_eq!(answer.error_code(), -32020);
+        }
+    }
+}
+
 #[tokio::test]
 async fn mirrored_arguments_must_agree() {
     let server = Server::builder("regions", "1").tools(tools![query]).build();

@@ -68,7 +68,7 @@ fn a_server_cannot_leave_its_elements() {
 #[test]
 fn long_texts_are_cut() {
     let text = teach(&[], &[tool("a", "b", &"长".repeat(10_000))]);
-    assert!(text.contains("长 […cut here]\n</description>"));
+    assert!(text.contains("长… [cut here]\n</description>"));
     assert!(text.len() < 16_000);
 }
 

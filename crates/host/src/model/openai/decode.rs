@@ -2,6 +2,7 @@
 
 mod assemble;
 
+use carrick::proto::text::excerpt_of;
 use core::mem;
 use std::collections::VecDeque;
 
@@ -138,7 +139,7 @@ impl Decode for Decoder {
 /// Reads a chunk, unless it is an error object.
 fn read(json: &[u8]) -> Result<Chunk<'_>, Fault> {
     let bad = |error: serde_json::Error| {
-        let excerpt = shorten(&String::from_utf8_lossy(&json[..json.len().min(200)]));
+        let excerpt = shorten(&excerpt_of(json, 200));
         Fault::protocol(format!("a chunk is not a completion ({error}): {excerpt}"))
     };
     let chunk: Chunk<'_> = serde_json::from_slice(json).map_err(bad)?;

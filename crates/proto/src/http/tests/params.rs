@@ -1,9 +1,13 @@
-use std::{string::String, vec::Vec};
+use std::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use serde_json::{Value, json};
 
 use super::{
-    super::{AnnotationError, Field, MismatchReason, param_headers},
+    super::{AnnotationError, ArgumentError, Field, MismatchReason, param_headers},
     field, handed,
 };
 
@@ -72,38 +76,68 @@ fn what_only_looks_like_an_annotation_is_none() {
     assert_eq!(param_headers(&json!(true)), Ok(Vec::new()));
 }
 
-fn value_of(argument: Value) -> Option<String> {
+fn value_of(argument: &str) -> Result<Option<String>, ArgumentError> {
     let schema = json!({"properties": {"o": {"properties": {
         "a": {"type": "string", "x-mcp-header": "Zed"}}}}});
     let headers = param_headers(&schema).unwrap();
     assert_eq!((headers.len(), headers[0].header.as_str()), (1, "mcp-param-zed"));
-    headers[0].value_in(&json!({"o": {"a": argument}}))
+    headers[0].value_in(format!(r#"{{"o": {{"x":1, "a": {argument} }}}}"#).as_bytes())
 }
 
 #[test]
 fn arguments_become_header_values() {
-    assert_eq!(value_of(json!("us-west1")).as_deref(), Some("us-west1"));
-    assert_eq!(value_of(json!(" padded ")).as_deref(), Some("=?base64?IHBhZGRlZCA=?="));
-    assert_eq!(value_of(json!(-7)).as_deref(), Some("-7"));
-    assert_eq!(value_of(json!(42.0)).as_deref(), Some("42"));
-    assert_eq!(value_of(json!(true)).as_deref(), Some("true"));
-    for none in [json!(null), json!(1.5), json!(1e300), json!([1]), json!({})] {
-        assert_eq!(value_of(none.clone()), None, "{none}");
+    for (argument, value) in [
+        (r#""us-west1""#, "us-west1"),
+        (r#"" padded ""#, "=?base64?IHBhZGRlZCA=?="),
+        (r#""\u0061""#, "a"),
+        ("-7", "-7"),
+        ("42.0", "42"),
+        ("9007199254740991", "9007199254740991"),
+        ("true", "true"),
+    ] {
+        assert_eq!(value_of(argument).unwrap().as_deref(), Some(value), "{argument}");
     }
+    for none in ["null", "1.5", "[1]", "{}"] {
+        assert_eq!(value_of(none), Ok(None), "{none}");
+    }
+}
+
+#[test]
+fn f44_arguments_that_no_header_can_carry_are_refused_on_both_sides() {
+    let header = &param_headers(&annotate(&json!("N"), &json!("integer"))).unwrap()[0];
+    for argument in
+        ["9007199254740992", "-9007199254740992", "1e300", "123456789012345678901234567890"]
+    {
+        let expected = ArgumentError::Unsafe(argument.into());
+        assert_eq!(value_of(argument), Err(expected.clone()));
+        let arguments = format!(r#"{{"a":{argument}}}"#);
+        for received in [field(argument), Field::Absent] {
+            let error = header.check(received, arguments.as_bytes()).unwrap_err();
+            assert_eq!(error.reason, MismatchReason::Argument(expected.clone()));
+            assert!(error.to_string().contains("-9007199254740991 to 9007199254740991"));
+        }
+    }
+    assert_eq!(value_of(r#""\ud800""#), Err(ArgumentError::Text));
+    let twice = header.check(field("1"), br#"{"a":1,"\u0061":2}"#).unwrap_err();
+    assert_eq!(twice.reason, MismatchReason::Argument(ArgumentError::Twice));
+    // What cannot be read elsewhere hides nothing here.
+    let beside = header.check(field("2"), br#"{"x":1e999,"y":"\ud800","a":1}"#);
+    assert!(matches!(beside.unwrap_err().reason, MismatchReason::Differs { .. }));
 }
 
 #[test]
 fn received_headers_are_compared_with_the_arguments() {
     let schema = annotate(&json!("N"), &json!("integer"));
     let header = &param_headers(&schema).unwrap()[0];
-    let check = |value, argument: Value| header.check(value, &json!({"a": argument}));
+    let check =
+        |value, argument: Value| header.check(value, json!({"a": argument}).to_string().as_bytes());
     assert_eq!(check(field("42.0"), json!(42)), Ok(()));
     assert_eq!(check(field("4.2e1"), json!(42)), Ok(()));
     assert_eq!(check(field("true"), json!(true)), Ok(()));
     assert_eq!(check(field("=?base64?YQ==?="), json!("a")), Ok(()));
     assert_eq!(check(field("=?base64?YQ=="), json!("=?base64?YQ==")), Ok(()));
     assert_eq!(check(Field::Absent, json!(null)), Ok(()));
-    assert_eq!(header.check(Field::Absent, &json!({})), Ok(()));
+    assert_eq!(header.check(Field::Absent, b"{}"), Ok(()));
     assert_eq!(check(Field::Absent, json!(1)).unwrap_err().reason, MismatchReason::Missing);
     assert_eq!(check(Field::Repeated, json!(1)).unwrap_err().reason, MismatchReason::Repeated);
     for (value, argument) in [

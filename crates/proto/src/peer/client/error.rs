@@ -93,6 +93,8 @@ pub struct InputRequest {
 pub enum LaneEnd {
     /// The stream closed early, or the network failed.
     Lost(String),
+    /// The message was not sent, as its parameters cannot be: the text says which.
+    Params(String),
     /// An HTTP status other than success, and the start of the body.
     Status {
         /// The status.
@@ -110,6 +112,7 @@ impl fmt::Display for LaneEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(how) => f.write_str(how),
+            Self::Params(what) => write!(f, "the parameters cannot be sent: {what}"),
             Self::Status { status, body, .. } if body.trim().is_empty() => {
                 write!(f, "HTTP status {status}")
             }

@@ -153,4 +153,6 @@ pub enum ClientOutput {
         /// Whether it was not a message at all, as a print on stdout is.
         noise: bool,
     },
+    /// A part of an answer cannot be used and was left out: what, and why.
+    Warning(String),
 }

@@ -146,6 +146,25 @@ async fn d061_malformed_entries_leave_the_others() {
 }
 
 #[tokio::test]
+async fn f45_one_tool_that_cannot_be_read_costs_no_other() {
+    let (client, mut script) = open(None).await;
+    let tool = |name: &str, schema: &str| format!(r#"{{"name":"{name}","inputSchema":{schema}}}"#);
+    let deep = format!("{}{{}}{}", "{\"not\":".repeat(500), "}".repeat(500));
+    let good = r#"{"type":"object"}"#;
+    let tools =
+        [tool("a", good), tool("deep", &deep), tool("no", "true"), tool("b", good)].join(",");
+    let (listed, ()) = tokio::join!(client.list_tools(), async {
+        let request = script.hear().await.unwrap();
+        let id = &request["id"];
+        script
+            .say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{tools}]}}}}"#))
+            .await;
+    });
+    let names: Vec<String> = listed.unwrap().into_iter().map(|tool| tool.name).collect();
+    assert_eq!(names, ["a", "b"]);
+}
+
+#[tokio::test]
 async fn d003_prints_on_stdout_are_told_once_and_disturb_nothing() {
     let (heard, events) = listener();
     let (client, mut script) = open(Some(events)).await;

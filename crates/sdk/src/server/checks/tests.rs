@@ -72,7 +72,8 @@ fn server() -> Server {
         "type": "object",
         "properties": { "pair": { "items": [{ "type": "string" }, { "type": "integer" }] } }
     });
-    let outside = json!({ "properties": { "a": { "$ref": "http://127.0.0.1:9/x.json" } } });
+    let outside =
+        json!({ "type": "object", "properties": { "a": { "$ref": "http://127.0.0.1:9/x.json" } } });
     Server::builder("checked", "1")
         .tools(tools![order, plain, share])
         .tool(by_hand("count", count.clone(), None))

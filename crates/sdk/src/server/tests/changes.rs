@@ -2,7 +2,7 @@
 
 use super::talk::{ID, NEW, Talk};
 use super::*;
-use crate::server::Resource;
+use crate::server::{Resource, ToolFault};
 use std::sync::Mutex;
 
 fn tool_named(name: &str) -> Tool {
@@ -86,6 +86,70 @@ async fn every_session_and_every_listen_hears_of_a_change() {
     let told = modern.next().await;
     assert_eq!(told["method"], "notifications/tools/list_changed");
     assert_eq!(modern.code("tools/call", json!({ "name": "more" })).await, -32602);
+}
+
+#[tokio::test]
+async fn resources_come_and_go_while_the_server_runs() {
+    for revision in ["2025-11-25", NEW] {
+        let server = changing();
+        let mut talk = Talk::with(&server, revision).await;
+        if revision == NEW {
+            let agreed = talk.listen(json!("l"), json!({ "resourcesListChanged": true })).await;
+            assert_eq!(agreed, json!({ "resourcesListChanged": true }));
+        }
+        let told = |talk: Value| assert_eq!(talk["method"], "notifications/resources/list_changed");
+        let not_found = if revision == NEW { -32602 } else { -32002 };
+        assert_eq!(talk.code("resources/read", json!({ "uri": "note://a" })).await, not_found);
+        server.add_resource(Resource::new("note://a", "a", async || "of a"));
+        told(talk.next().await);
+        server.add_resource(
+            Resource::template("notes://{name}", "all", async |_: Texts| "any").unwrap(),
+        );
+        told(talk.next().await);
+        let list = talk.result("resources/list", json!({})).await;
+        assert_eq!(list["resources"][0]["uri"], "note://a");
+        let templates = talk.result("resources/templates/list", json!({})).await;
+        assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "notes://{name}");
+        for (uri, text) in [("note://a", "of a"), ("notes://x", "any")] {
+            let read = talk.result("resources/read", json!({ "uri": uri })).await;
+            assert_eq!(read["contents"][0]["text"], text);
+        }
+        assert!(server.remove_resource("note://a"));
+        told(talk.next().await);
+        assert!(server.remove_resource("notes://{name}"));
+        told(talk.next().await);
+        assert!(!server.remove_resource("note://a"), "it is gone");
+        for uri in ["note://a", "notes://x"] {
+            assert_eq!(talk.code("resources/read", json!({ "uri": uri })).await, not_found);
+        }
+        // What did not change was not told: this comes next.
+        server.notify_resources_changed();
+        told(talk.next().await);
+    }
+}
+
+#[tokio::test]
+async fn f45_a_tool_that_cannot_be_offered_is_left_out_alone() {
+    let odd = |name: &str, schema: &str| {
+        tool_named(name).input_schema(serde_json::from_str(schema).unwrap())
+    };
+    let builder = || {
+        let tools = [odd("any", "true"), odd("text", r#"{"type":"string"}"#), tool_named("good")];
+        Server::builder("test", "1").tools(tools).tool(tool_named("")).tools_may_change()
+    };
+    let error = builder().try_build().err().unwrap();
+    assert_eq!((&*error.tool, &error.fault), ("", &ToolFault::NoName));
+    let server = builder().build();
+    let mut talk = Talk::with(&server, "2025-11-25").await;
+    assert_eq!(names(&mut talk).await, ["good"]);
+    let error = server.try_add_tool(odd("late", "{}")).unwrap_err();
+    assert_eq!(error.fault, ToolFault::Input("{}".into()));
+    server.add_tool(odd("late", "{}"));
+    server.add_tool(tool_named("more"));
+    assert_eq!(talk.next().await["method"], "notifications/tools/list_changed");
+    assert_eq!(names(&mut talk).await, ["good", "more"]);
+    let good = Server::builder("test", "1").tool(tool_named("good")).try_build();
+    assert!(good.is_ok());
 }
 
 #[tokio::test]

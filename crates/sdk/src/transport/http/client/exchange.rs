@@ -78,6 +78,7 @@ async fn exchange(
     if let Some(endpoint) = link.endpoint() {
         return Box::pin(old::post(link, endpoint, bytes, head)).await.map(|()| None);
     }
+    link.refuse_params(&bytes, head)?;
     let mut asked = Asked { lane, head, session: None };
     let mut first = true;
     let response = loop {
@@ -259,9 +260,23 @@ pub(super) fn sort(
     session: &Result<Option<HeaderValue>, String>,
 ) -> Sorted {
     let lane = asked.lane;
-    let Ok(Scanned::One(message)) = rpc::scan(bytes.clone(), link.options.limits) else {
+    let limits = link.options.limits;
+    let message = match rpc::scan(bytes.clone(), limits) {
+        Ok(Scanned::One(message)) => message,
+        Err(error) if asked.head.method.is_list() && error.is_too_deep() => {
+            let Some((fewer, names)) = rpc::without_deep_entries(&bytes, limits) else {
+                return Sorted::Other(Event::Message { lane, bytes });
+            };
+            let list = asked.head.method.name();
+            tracing::warn!(list, entries = names.join(", "), "left out, as they nest too deeply");
+            // No entry that is left does.
+            return match rpc::scan(fewer.clone(), limits) {
+                Ok(_) => sort(link, asked, fewer, session),
+                Err(_) => Sorted::Other(Event::Message { lane, bytes }),
+            };
+        }
         // The engine says what is wrong with it.
-        return Sorted::Other(Event::Message { lane, bytes });
+        _ => return Sorted::Other(Event::Message { lane, bytes }),
     };
     let success = match message.kind() {
         Kind::Result if message.id() == asked.head.id.as_ref() => true,

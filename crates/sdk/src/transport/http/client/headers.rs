@@ -7,7 +7,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue, Method as Verb, Request, Uri};
 
 use carrick_proto::http::encode_value;
-use carrick_proto::peer::Head;
+use carrick_proto::peer::{Head, LaneEnd};
 use carrick_proto::revision::Revision;
 
 use super::super::header;
@@ -110,12 +110,23 @@ impl Link {
         }
         if let Some(target) = &head.name {
             headers.insert(&header::NAME, HeaderValue::from_str(&encode_value(target))?);
-            for (header, value) in self.params().headers_of(target, head.method, &bytes) {
+            // What cannot be mirrored was refused before: see `refuse_params`.
+            let mirrored = self.params().headers_of(target, head.method, &bytes);
+            for (header, value) in mirrored.unwrap_or_default() {
                 let Ok(header) = HeaderName::try_from(header) else { continue };
                 headers.insert(header, HeaderValue::from_str(&value)?);
             }
         }
         Ok(request)
+    }
+
+    /// Refuses a call whose arguments cannot be mirrored into the headers that its tool
+    /// asks for.
+    pub(super) fn refuse_params(&self, bytes: &Bytes, head: &Head) -> Result<(), LaneEnd> {
+        let is_mirrored = head.revision.is_some_and(|revision| revision.rules().mirrored_headers);
+        let Some(target) = head.name.as_ref().filter(|_| is_mirrored) else { return Ok(()) };
+        let mirrored = self.params().headers_of(target, head.method, bytes);
+        mirrored.map(drop).map_err(LaneEnd::Params)
     }
 
     /// A GET of an event stream, from the start or after an event.

@@ -22,28 +22,37 @@ pub(super) struct ParamTable {
 
 impl ParamTable {
     /// The headers of a call, from the arguments in its message.
+    ///
+    /// # Errors
+    /// When an argument cannot be mirrored: which, and why.
     pub(super) fn headers_of(
         &self,
         tool: &str,
         method: Method,
         message: &[u8],
-    ) -> Vec<(String, String)> {
+    ) -> Result<Vec<(String, String)>, String> {
         #[derive(Deserialize)]
-        struct Message {
-            params: Params,
+        struct Message<'a> {
+            #[serde(borrow)]
+            params: Params<'a>,
         }
         #[derive(Deserialize)]
-        struct Params {
-            #[serde(default)]
-            arguments: Value,
+        struct Params<'a> {
+            #[serde(borrow, default)]
+            arguments: Option<&'a RawValue>,
         }
         if method != Method::ToolsCall {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let Some(headers) = self.tools.get(tool) else { return Vec::new() };
-        let Ok(Message { params }) = serde_json::from_slice(message) else { return Vec::new() };
-        let value = |header: &ParamHeader| {
-            Some((header.header.clone(), header.value_in(&params.arguments)?))
+        let Some(headers) = self.tools.get(tool) else { return Ok(Vec::new()) };
+        let Ok(Message { params }) = serde_json::from_slice(message) else { return Ok(Vec::new()) };
+        let arguments = params.arguments.map_or("null", RawValue::get).as_bytes();
+        let value = |header: &ParamHeader| match header.value_in(arguments) {
+            Ok(value) => Some(Ok((header.header.clone(), value?))),
+            Err(error) => {
+                let path = header.path.join(".");
+                Some(Err(format!("argument {path:?} of tool {tool:?}: {error}")))
+            }
         };
         headers.iter().filter_map(value).collect()
     }
