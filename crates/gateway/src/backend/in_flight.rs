@@ -37,7 +37,9 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
+    /// A call begins, or goes on for a client that has come back to it.
     pub(crate) fn enter(&mut self, call: Running) {
+        self.running.retain(|known| known.number != call.number);
         self.running.push(call);
     }
 

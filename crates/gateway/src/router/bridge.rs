@@ -19,7 +19,7 @@ use carrick::proto::rpc::{Field, Json, Message};
 use carrick::server::{Dispatch, Elsewhere, Outbox, Principal, Unsealable, state_binding};
 use carrick::types::{LogLevel, RpcError};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 use state::{End, State, Waiting};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -99,15 +99,26 @@ pub(super) fn take(
     taken.unwrap_or_else(|error| Dispatch::Ready(Outcome::Error(error)))
 }
 
-/// Whether a request has nothing in it that a client made up: a list, but for
-/// its cursor, which is the server's. Such may be asked in the gateway's name.
+/// The members of `_meta` that do not reach a server of sessions in the client's
+/// words.
+const OF_THE_HOP: [&str; 5] = [
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+];
+
+/// Whether a request has nothing in it that a client made up: the start of a
+/// list. Such may be asked in the gateway's name. Further pages may not: a cursor
+/// may be made up too, or be of a session in which the server heard more.
 fn says_nothing(call: &Call) -> bool {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow, rename = "_meta", default)]
-        meta: BTreeMap<&'a str, &'a RawValue>,
+        meta: BTreeMap<&'a str, IgnoredAny>,
         #[serde(borrow, flatten)]
-        others: BTreeMap<&'a str, &'a RawValue>,
+        others: BTreeMap<&'a str, IgnoredAny>,
     }
     let lists = matches!(
         call.message.method(),
@@ -119,10 +130,7 @@ fn says_nothing(call: &Call) -> bool {
     // What cannot be read like this has something unusual in it.
     lists
         && serde_json::from_slice(call.message.body_bytes()).is_ok_and(|params: Params<'_>| {
-            params.others.keys().all(|name| *name == "cursor")
-                && params.meta.keys().all(|name| {
-                    *name == "progressToken" || name.starts_with("io.modelcontextprotocol/")
-                })
+            params.others.is_empty() && params.meta.keys().all(|name| OF_THE_HOP.contains(name))
         })
 }
 

@@ -188,8 +188,18 @@ impl Client {
 
     fn list(&mut self, random: &mut Random) {
         let list = ["tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+        let cursor = match random.below(4) {
+            0 => Some(format!("{} made it up", self.marker())),
+            1 => self.known.cursor(random),
+            _ => None,
+        };
+        let mut params = cursor.map_or(json!({}), |cursor| json!({ "cursor": cursor }));
+        if random.percent(60) {
+            // A request that any client could have sent.
+            params["_meta"] = says::plain_meta(random, self.marker(), self.next, self.modern);
+        }
         let method = random.pick(&list);
-        self.request(random, method, json!({}));
+        self.request(random, method, params);
     }
 
     fn subscribe(&mut self, random: &mut Random) {
@@ -277,7 +287,8 @@ impl Client {
     fn request(&mut self, random: &mut Random, method: &str, mut params: Value) {
         let id = self.next;
         self.next += 1;
-        let kept = params.get("_meta").cloned().filter(|_| random.percent(70));
+        let kept = params.get("_meta").cloned();
+        let kept = kept.filter(|kept| kept["of"].is_null() || random.percent(70));
         params["_meta"] =
             kept.unwrap_or_else(|| says::meta(random, self.marker(), id, self.modern));
         self.known.asks(id, Asked { method: method.into(), params: params.clone() });

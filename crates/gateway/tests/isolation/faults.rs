@@ -22,6 +22,7 @@ const ON_STDIO: Nature =
 struct Person {
     me: usize,
     abilities: Value,
+    calls: u64,
     stream: BufReader<DuplexStream>,
     evidence: Evidence,
 }
@@ -35,10 +36,10 @@ impl Person {
             let _ = carrick::serve(&gateway, LineTransport::new(reader, writer)).await;
         });
         let abilities = json!({ "elicitation": {}, "sampling": {}, "roots": {} });
-        Self { me, abilities, stream: BufReader::new(ours), evidence: evidence.clone() }
+        Self { me, abilities, calls: 0, stream: BufReader::new(ours), evidence: evidence.clone() }
     }
 
-    /// Calls the tool; its only call has the id 1, the one that comes back 2.
+    /// Calls the tool; its calls have the ids 1, 2 and so on.
     async fn call(&mut self, plan: &str, more: Value) {
         let mut params = json!({ "name": "run",
             "arguments": { "of": MARKERS[self.me], "plan": plan },
@@ -46,7 +47,8 @@ impl Person {
                 "io.modelcontextprotocol/logLevel": "debug",
                 "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" },
                 "io.modelcontextprotocol/clientCapabilities": self.abilities } });
-        let id = if more["requestState"].is_null() { 1 } else { 2 };
+        self.calls += 1;
+        let id = self.calls;
         for (name, value) in more.as_object().unwrap() {
             params[name] = value.clone();
         }
@@ -181,5 +183,25 @@ async fn f03_what_one_client_answered_does_not_answer_for_another() {
             assert_eq!(*text, own, "{server:?}: {done}");
             assert_eq!(evidence.crossed(), None, "{server:?}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f01_what_a_call_asks_is_put_to_its_own_client_beside_other_calls() {
+    for server in SERVERS {
+        let (evidence, mut alice, _) = two(server).await;
+        alice.call("w15000,gelicit,ok", json!({})).await;
+        alice.call("elicit,ok", json!({})).await;
+        let asked = alice.hear().await.swap_remove(0);
+        assert_eq!(asked["id"], 2, "{asked}");
+        let more = json!({ "requestState": asked["result"]["requestState"],
+            "inputResponses": { "ask_0": { "action": "decline" } } });
+        alice.call("elicit,ok", more).await;
+        // The call that was asked has ended when the other one asks.
+        let heard = alice.hear().await;
+        let of = |message: &Value| (message["id"].clone(), message["result"]["resultType"].clone());
+        let heard: Vec<_> = heard.iter().map(of).collect();
+        let expected = [(json!(3), json!("complete")), (json!(1), json!("input_required"))];
+        assert_eq!(heard, expected, "{server:?}\n{}", evidence.trace());
     }
 }

@@ -26,6 +26,7 @@ struct State {
     /// Calls that wait for answers.
     rounds: Vec<Round>,
     past_rounds: Vec<Round>,
+    cursors: Vec<String>,
 }
 
 /// A request that was sent.
@@ -96,6 +97,11 @@ impl Known {
         any(&self.state().past_rounds, random)
     }
 
+    /// Where a list went on.
+    pub(super) fn cursor(&self, random: &mut Random) -> Option<String> {
+        any(&self.state().cursors, random)
+    }
+
     /// A request that has no answer yet.
     pub(super) fn running(&self, random: &mut Random) -> Option<u64> {
         let ids: Vec<u64> = self.state().asked.keys().copied().filter(|id| *id > 0).collect();
@@ -138,6 +144,9 @@ impl Known {
         let result = &message["result"];
         if self.modern && result["resultType"] == "input_required" {
             return self.asked_in_round(asked, result);
+        }
+        if let Some(cursor) = result["nextCursor"].as_str() {
+            self.state().cursors.push(cursor.to_owned());
         }
         match asked.method.as_str() {
             "initialize" => {

@@ -15,6 +15,21 @@ pub(super) fn abilities(marker: &str, marked: bool) -> Value {
     abilities
 }
 
+/// The `_meta` of a request that has nothing of its client's own but where the
+/// protocol has a place for it, and now and then where it may have one later.
+pub(super) fn plain_meta(random: &mut Random, marker: &str, id: u64, modern: bool) -> Value {
+    let mut meta = json!({ "progressToken": format!("{marker}-{id}") });
+    if modern {
+        meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+        meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": marker, "version": "1" });
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    }
+    if random.percent(20) {
+        meta["io.modelcontextprotocol/later"] = json!(marker);
+    }
+    meta
+}
+
 /// The `_meta` of a request.
 pub(super) fn meta(random: &mut Random, marker: &str, id: u64, modern: bool) -> Value {
     let mut meta = json!({ "of": marker });

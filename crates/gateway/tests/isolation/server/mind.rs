@@ -95,7 +95,7 @@ impl Mind {
             "tools/call" | "prompts/get" | "resources/read" | "completion/complete" => {
                 self.begin(call);
             }
-            method => match say::listed(method, &call.memory(), self.nature.modern) {
+            method => match say::listed(method, params, &call.memory(), self.nature.modern) {
                 Some(list) => call.answer(list),
                 None => call.fail(-32601),
             },

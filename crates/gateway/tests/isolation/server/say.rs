@@ -19,8 +19,8 @@ pub(super) fn discovered() -> Value {
         "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "worst", "version": "1" } } })
 }
 
-/// A list, if that is what is asked for.
-pub(super) fn listed(method: &str, memory: &str, modern: bool) -> Option<Value> {
+/// A list, if that is what is asked for. There is more of it after the first page.
+pub(super) fn listed(method: &str, params: &Value, memory: &str, modern: bool) -> Option<Value> {
     let mut list = match method {
         "tools/list" => json!({ "tools": [{ "name": "run", "description": memory,
             "inputSchema": { "type": "object" } }] }),
@@ -31,6 +31,9 @@ pub(super) fn listed(method: &str, memory: &str, modern: bool) -> Option<Value> 
         _ => return None,
     };
     list["_meta"] = json!({ "memory": memory });
+    if params["cursor"].is_null() {
+        list["nextCursor"] = json!(format!("after {memory}"));
+    }
     if modern {
         add_modern(&mut list);
     }
