@@ -9,6 +9,7 @@ mod error;
 mod limits;
 mod list;
 mod mime;
+mod name;
 mod open;
 mod path;
 mod place;
@@ -17,6 +18,7 @@ mod resource;
 mod roots;
 mod search;
 mod server;
+mod sweep;
 mod walk;
 mod write;
 
@@ -81,8 +83,13 @@ pub struct Files {
 
 impl Files {
     /// Opens the folders. One that cannot be opened is left out and told by [`Files::missing`].
+    /// Where files may be written, what a server that was killed has left of its writing is
+    /// removed.
     pub fn open(options: FilesOptions) -> Self {
         let (roots, missing) = Roots::open(&options.roots);
+        if !options.read_only {
+            roots.dirs().for_each(sweep::sweep);
+        }
         Self { roots, missing, read_only: options.read_only, limits: options.limits }
     }
 

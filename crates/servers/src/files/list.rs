@@ -1,6 +1,6 @@
 //! `list_files`: what a folder holds.
 
-use super::{Files, error::FilesError, place::Kind};
+use super::{Files, error::FilesError, name, place::Kind};
 use crate::text::visible;
 use cap_std::fs::{Dir, Metadata};
 use jiff::Timestamp;
@@ -31,6 +31,7 @@ pub struct Listing {
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
+    // Bytes that are no UTF-8 are escaped: see `super::name`. Schemas need not say it.
     /// The name within the folder
     pub name: String,
     /// What it is
@@ -48,7 +49,7 @@ impl Entry {
         let kind = Kind::of(metadata.file_type());
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
         Self {
-            name: name.to_string_lossy().into_owned(),
+            name: name::to_text(name),
             kind,
             size: (kind == Kind::File).then(|| metadata.len()),
             modified: modified
@@ -80,7 +81,7 @@ impl Files {
             // What vanishes in between is not there any more.
             .filter_map(|name| Some(Entry::new(name, &folder.symlink_metadata(name).ok()?)))
             .collect();
-        let next = if more { names.last().map(|n| n.to_string_lossy().into_owned()) } else { None };
+        let next = if more { names.last().map(|last| name::to_text(last)) } else { None };
         let several = path.is_none_or(str::is_empty) && self.roots.len() > 1;
         Ok(Listing {
             path: self.roots.name(&place),
@@ -111,7 +112,7 @@ impl Files {
                 break;
             }
             let name = entry?.file_name();
-            if after.is_some_and(|after| name.to_string_lossy().as_ref() <= after) {
+            if after.is_some_and(|after| !name::is_after(&name, after)) {
                 continue;
             }
             kept.push(name);

@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str, style: Style) -> Result<Target, PathFault> {
     let mut names = Names::new(style, start.is_some());
     let is_separator = |c| c == '/' || (style == Style::Windows && c == '\\');
     for name in rest.split(is_separator) {
-        names.push(name.as_bytes())?;
+        names.push(&super::name::from_text(name))?;
     }
     Ok(match start {
         Some(drive) => Target::Absolute(Spelling { drive, parts: names.parts }),

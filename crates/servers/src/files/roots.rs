@@ -2,6 +2,7 @@
 
 use super::{
     error::{FilesError, shown},
+    name,
     path::{self, Spelling, Style, Target},
     place::Place,
 };
@@ -65,11 +66,16 @@ impl Roots {
 
     /// The folders as text.
     pub(super) fn shown(&self) -> Vec<String> {
-        self.paths().map(|path| path.to_string_lossy().into_owned()).collect()
+        self.paths().map(|path| name::path_to_text(path)).collect()
     }
 
     pub(super) fn len(&self) -> usize {
         self.roots.len()
+    }
+
+    /// The handles of the folders.
+    pub(super) fn dirs(&self) -> impl Iterator<Item = &Dir> {
+        self.roots.iter().map(|root| &root.dir)
     }
 
     /// The handle through which everything below `place.root` goes.
@@ -142,7 +148,7 @@ impl Roots {
             0 => place.relative().to_path_buf(),
             root => self.roots[root].path.join(&place.path),
         };
-        path.to_string_lossy().into_owned()
+        name::path_to_text(&path)
     }
 
     /// The URI of `place`, if it can be named by one.

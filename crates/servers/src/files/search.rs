@@ -9,6 +9,7 @@ use self::scan::{Budget, Matches, scan};
 use super::{
     Files,
     error::FilesError,
+    name::path_to_text,
     open::Opened,
     place::{Kind, Place},
     walk::{Found, Omitted, Walk},
@@ -168,7 +169,7 @@ impl Run<'_> {
         let (name_matches, matches) = match &self.wanted.text {
             None => (true, Matches::default()),
             Some(text) => {
-                let shown = name.to_string_lossy();
+                let shown = path_to_text(name);
                 let opened = (self.budget.bytes > 0).then(open).transpose();
                 let matches = opened.and_then(|opened| match opened {
                     Some(Opened::File(file, _)) => {

@@ -40,6 +40,10 @@ impl Found {
         self.folder.metadata(&self.name).ok().map(|metadata| metadata.len())
     }
 
+    pub(super) fn remove(&self) -> io::Result<()> {
+        self.folder.remove_file(&self.name)
+    }
+
     pub(super) fn name(&self) -> &OsStr {
         &self.name
     }

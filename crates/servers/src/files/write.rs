@@ -4,6 +4,7 @@ use super::{
     Files,
     error::{FilesError, shown},
     place::{Kind, Place},
+    sweep,
 };
 use cap_std::fs::{Dir, OpenOptions, Permissions};
 use schemars::JsonSchema;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsStr,
     fmt,
+    fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -55,7 +57,24 @@ impl Files {
         let Some(name) = place.path.file_name() else {
             return Err(FilesError::wrong_kind(path, Kind::Folder, Kind::File));
         };
-        let folder = self.folder_of(&place).map_err(io)?;
+        let (folder, made) = self.folder_of(&place).map_err(io)?;
+        let written = self.write_in(&folder, name, content.as_bytes(), path);
+        if written.is_err() {
+            made.remove(self.roots.dir(&place));
+        }
+        let created = written?;
+        Ok(Written { path: self.roots.name(&place), bytes: content.len() as u64, created })
+    }
+
+    /// Writes the file `name` in `folder`; whether it is new. `path` is how the caller called it.
+    fn write_in(
+        &self,
+        folder: &Dir,
+        name: &OsStr,
+        content: &[u8],
+        path: &str,
+    ) -> Result<bool, FilesError> {
+        let io = |error| FilesError::io(path, error);
         let before = match folder.symlink_metadata(name) {
             Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
             Ok(metadata) => {
@@ -70,21 +89,69 @@ impl Files {
             return Err(FilesError::Permission { path: shown(path) });
         }
         let created = before.is_none();
-        replace(&folder, name, content.as_bytes(), before).map_err(io)?;
-        Ok(Written { path: self.roots.name(&place), bytes: content.len() as u64, created })
+        replace(folder, name, content, before.map(kept)).map_err(io)?;
+        Ok(created)
     }
 
     /// Opens the folder that `place` is in, after making what is missing of it.
-    fn folder_of(&self, place: &Place) -> io::Result<Dir> {
+    /// None is left where that fails.
+    fn folder_of(&self, place: &Place) -> io::Result<(Dir, Made)> {
         let dir = self.roots.dir(place);
-        match place.path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => {
-                dir.create_dir_all(parent)?;
-                dir.open_dir(parent)
+        let mut made = Made::default();
+        let parent = match place.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => return Ok((dir.open_dir(".")?, made)),
+        };
+        match made.make(dir, parent).and_then(|()| dir.open_dir(parent)) {
+            Ok(folder) => Ok((folder, made)),
+            Err(error) => {
+                made.remove(dir);
+                Err(error)
             }
-            _ => dir.open_dir("."),
         }
     }
+}
+
+/// The folders that were made for a file, the outermost first.
+#[derive(Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Makes what is missing of `folder`.
+    fn make(&mut self, dir: &Dir, folder: &Path) -> io::Result<()> {
+        let mut ways: Vec<&Path> = folder.ancestors().collect();
+        ways.retain(|way| !way.as_os_str().is_empty());
+        for way in ways.into_iter().rev() {
+            match dir.create_dir(way) {
+                Ok(()) => self.0.push(way.to_owned()),
+                Err(_) if dir.is_dir(way) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes them again. One in which somebody else has put something stays.
+    fn remove(self, dir: &Dir) {
+        for made in self.0.iter().rev() {
+            if dir.remove_dir(made).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What a file that is replaced keeps. The new one belongs to who writes: to run as its owner or
+/// group was never granted for that one.
+#[cfg(unix)]
+fn kept(permissions: Permissions) -> Permissions {
+    use cap_std::fs::PermissionsExt;
+    Permissions::from_mode(permissions.mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn kept(permissions: Permissions) -> Permissions {
+    permissions
 }
 
 /// Puts `content` where `name` is, by way of a new file beside it.
@@ -97,7 +164,8 @@ fn replace(
     let (aside, mut file) = new_beside(folder)?;
     let written = (|| {
         if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
+            let std = permissions.into_std(&file)?;
+            file.set_permissions(std)?;
         }
         file.write_all(content)?;
         // Else a crash soon after could leave the new name with none of the text.
@@ -112,16 +180,17 @@ fn replace(
 }
 
 /// A new file under a name that nobody uses.
-fn new_beside(folder: &Dir) -> io::Result<(PathBuf, cap_std::fs::File)> {
+fn new_beside(folder: &Dir) -> io::Result<(PathBuf, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     const TRIES: usize = 100;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     for _ in 0..TRIES {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = PathBuf::from(format!(".carrick-{}-{count}.tmp", std::process::id()));
-        match folder.open_with(&name, &options) {
-            Ok(file) => return Ok((name, file)),
+        let name = sweep::name(count);
+        match folder.open_with(&name, &options).map(cap_std::fs::File::into_std) {
+            Ok(file) if sweep::hold(folder, &name, &file) => return Ok((name, file)),
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

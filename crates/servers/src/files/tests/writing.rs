@@ -86,3 +86,111 @@ fn links_stay_and_permissions_are_kept() {
     assert_eq!(fs::read_dir(fixture.at("outside")).unwrap().count(), 1);
     assert_eq!(fs::read_to_string(fixture.at("outside/a")).unwrap(), "o");
 }
+
+#[cfg(unix)]
+#[test]
+fn f73_who_replaces_a_file_grants_nobody_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let fixture = Fixture::with(&[("root/tool", "old")]);
+    let path = fixture.at("root/tool");
+    for special in [0o4755, 0o2755, 0o1755, 0o6711] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(special)).unwrap();
+        writable(&fixture).write("tool", "new").unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, special & 0o777, "{special:o}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn f73_what_a_killed_server_left_is_removed_at_the_next_start() {
+    let left = ["root/.carrick-7-0.tmp", "root/a/b/.carrick-4194303-12.tmp"];
+    let others = [
+        "root/.carrick-7.tmp",
+        "root/.carrick-x-1.tmp",
+        "root/carrick-7-1.tmp",
+        "root/a/.carrick-7-1.tmp~",
+        "outside/.carrick-7-0.tmp",
+    ];
+    let all: Vec<_> = left.iter().chain(&others).map(|path| (*path, "half")).collect();
+    let fixture = Fixture::with(&all);
+    // One that is being written just now.
+    fixture.file("root/a/.carrick-8-0.tmp", b"half");
+    let written = fs::File::open(fixture.at("root/a/.carrick-8-0.tmp")).unwrap();
+    written.try_lock().unwrap();
+    fixture.files();
+    assert!(left.iter().all(|path| fixture.at(path).exists()), "reading only, nothing is removed");
+    let files = writable(&fixture);
+    for path in left {
+        assert!(!fixture.at(path).exists(), "{path}");
+    }
+    for path in others.iter().chain(&["root/a/.carrick-8-0.tmp"]) {
+        assert!(fixture.at(path).exists(), "{path}");
+    }
+    files.write("fresh", "whole").unwrap();
+    assert_eq!(fs::read_to_string(fixture.at("root/fresh")).unwrap(), "whole");
+}
+
+#[cfg(unix)]
+#[test]
+fn f73_folders_made_for_a_file_that_could_not_be_written_go_again() {
+    let fixture = Fixture::with(&[("root/there/a", "")]);
+    let files = writable(&fixture);
+    let long = "x".repeat(256);
+    for path in [
+        format!("new/deep/{long}"),
+        format!("new/{long}/file"),
+        format!("there/new/{long}"),
+        "there/a/b/c".into(),
+    ] {
+        assert!(files.write(&path, "text").is_err(), "{path}");
+        assert!(!fixture.at("root/new").exists(), "{path}");
+        assert!(!fixture.at("root/there/new").exists(), "{path}");
+    }
+    assert!(fixture.at("root/there/a").exists());
+    files.write("new/deep/file", "text").unwrap();
+    assert!(files.write(&format!("new/deep/{long}"), "text").is_err());
+    assert!(fixture.at("root/new/deep/file").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn f73_a_name_that_is_not_utf_8_is_used_as_it_is_listed() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let fixture = Fixture::new();
+    let folder = fixture.at("root").join(OsStr::from_bytes(b"d\xff"));
+    fs::create_dir(&folder).unwrap();
+    let mut names: Vec<Vec<u8>> = vec![b"caf\xe9.txt".to_vec(), b"caf\xe8.txt".to_vec()];
+    names.push("caf\u{fffd}E9.txt".into());
+    for name in &names {
+        fs::write(folder.join(OsStr::from_bytes(name)), name).unwrap();
+    }
+    let mut options = fixture.options().writable();
+    options.limits.list_entries = 1;
+    let files = fixture.opened(options);
+    let listed = files.list(None, None).unwrap();
+    let folder = listed.entries[0].name.clone();
+    let (mut after, mut seen) = (None, Vec::new());
+    loop {
+        let page = files.list(Some(&folder), after.as_deref()).unwrap();
+        for entry in page.entries {
+            let path = format!("{}/{}", page.path, entry.name);
+            // The text of the file is its name in Latin-1, which is not UTF-8 either.
+            let found = files.search(
+                &Search { query: "caf".into(), path: Some(path.clone()), ..Default::default() },
+                &AtomicBool::new(false),
+            );
+            assert_eq!(found.unwrap().files[0].path, path);
+            files.write(&path, &format!("now {path}")).unwrap();
+            assert_eq!(files.read(&path, None, None).unwrap().content, format!("now {path}"));
+            seen.push(path);
+        }
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(fs::read_dir(fixture.at("root")).unwrap().count(), 1);
+}
