@@ -1,6 +1,6 @@
 //! The command line.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 const GLOBAL: &str = "For all commands";
@@ -57,9 +57,9 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
-    /// Say more on stderr
-    #[arg(long, short, global = true, help_heading = GLOBAL)]
-    pub(crate) verbose: bool,
+    /// Say more on stderr: what servers write to theirs; twice (-vv): all that happens
+    #[arg(long, short, global = true, help_heading = GLOBAL, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -158,8 +158,8 @@ pub(crate) struct Tools {
 pub(crate) struct Call {
     /// The server
     pub(crate) server: String,
-    /// The tool
-    pub(crate) tool: String,
+    /// The tool; left out where the server is written as SERVER/TOOL, as `carrick tools` lists it
+    pub(crate) tool: Option<String>,
     /// Arguments: name=value, by the tool's schema; name:=JSON; or one JSON object; `-` takes
     /// the object from stdin
     pub(crate) arguments: Vec<String>,

@@ -72,10 +72,23 @@ impl Drop for Said {
 }
 
 /// Starts logging to stderr.
-pub(crate) fn start_log(verbose: bool) {
-    let standard = if verbose { "debug" } else { "warn" };
+pub(crate) fn start_log(verbose: u8) {
+    let standard = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
     let filter = variable("CARRICK_LOG")
-        .and_then(|text| EnvFilter::try_new(text).ok())
+        .and_then(|text| match EnvFilter::try_new(&text) {
+            Ok(filter) => Some(filter),
+            Err(error) => {
+                print::say(format_args!(
+                    "warning: CARRICK_LOG={text:?} is not understood ({error}); write a level \
+                     such as debug, or carrick=trace"
+                ));
+                None
+            }
+        })
         .unwrap_or_else(|| EnvFilter::new(standard));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -83,7 +96,7 @@ pub(crate) fn start_log(verbose: bool) {
         // Colours would be made visible as all that steers.
         .with_ansi(false)
         .without_time()
-        .with_target(verbose)
+        .with_target(verbose > 1)
         // It would panic when nobody reads stderr.
         .log_internal_errors(false)
         .init();

@@ -1,9 +1,9 @@
 //! How a command ends: its exit code, and an error that says what to do next.
 
+mod hints;
+
 use crate::print;
-use carrick::client::ClientError;
-use carrick::transport::child::SpawnError;
-use carrick_host::permission::{quoted, visible};
+use carrick_host::permission::quoted;
 use carrick_host::registry::{ServerError, ServerErrorKind};
 use carrick_host::turn::Event;
 use std::fmt::Display;
@@ -77,6 +77,11 @@ impl Failure {
         self
     }
 
+    /// What to do next.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// Says it on stderr.
     pub(crate) fn report(&self) -> ExitCode {
         match &self.server {
@@ -109,47 +114,21 @@ impl From<ServerError> for Failure {
             _ if error.is_unreachable() => Code::Unreachable,
             _ => Code::Failed,
         };
-        let hint = match error.kind() {
-            ServerErrorKind::Unknown { known } => match error.server().split_once('/') {
-                // As lists of tools have it.
-                Some((server, tool)) if known.iter().any(|known| known == server) => {
-                    format!("write two words: {} {}", visible(server), visible(tool))
-                }
-                _ => "`carrick servers` tells more about them".into(),
-            },
-            ServerErrorKind::Disabled => {
-                "take \"disabled\" out of its entry in the config to use it".into()
-            }
-            ServerErrorKind::Unapproved => {
-                "`carrick trust` shows what the project's config would run, and approves it".into()
-            }
-            ServerErrorKind::Held(_) => {
-                format!("`carrick trust --tools {}` approves it", visible(error.server()))
-            }
-            ServerErrorKind::Connect(error) => connect_hint(error).to_owned(),
-            _ => String::new(),
-        };
         let failure = Self {
             code,
             server: Some(error.server().to_owned()),
             message: print::shown(&error.message()),
             hints: Vec::new(),
         };
-        if hint.is_empty() { failure } else { failure.hint(hint) }
+        match hints::of_server(&error) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }
 
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-fn connect_hint(error: &ClientError) -> &'static str {
-    match error {
-        ClientError::Spawn(SpawnError::NotFound { .. } | SpawnError::NoSuchFile { .. }) => {
-            "install the program, or write its whole path as \"command\" in the config"
-        }
-        _ => "`carrick doctor` tries every server, also for output that is no message",
     }
 }

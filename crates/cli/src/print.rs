@@ -52,6 +52,11 @@ pub(crate) fn stdout_form(text: &str) -> String {
     if io::stdout().is_terminal() { shown(text) } else { text.to_owned() }
 }
 
+/// How many there are of something, such as `1 tool` and `2 tools`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
 /// Says a line on stderr. When nobody can hear it, the work goes on.
 pub(crate) fn say(text: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", shown(&text.to_string()));

@@ -32,6 +32,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The page on the config file, for who has only the program.
+pub(crate) const CONFIG_PAGE: &str =
+    concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/config.md");
+
 /// What most commands work with.
 pub(crate) struct Setup {
     pub(crate) registry: Registry,
@@ -161,8 +165,11 @@ pub(crate) fn read(places: &Places) -> Result<Vec<ConfigFile>, Failure> {
         let failure = Failure::usage(shown(&error.to_string()));
         match error.fault() {
             // There is nothing to describe.
+            Fault::Read(_) | Fault::NotAFile if places.explicit.is_some() => {
+                failure.hint("--config or CARRICK_CONFIG names it; without them .mcp.json is used")
+            }
             Fault::Read(_) | Fault::NotAFile => failure,
-            _ => failure.hint("docs/config.md describes the file"),
+            _ => failure.hint(format!("{CONFIG_PAGE} describes the file")),
         }
     })
 }

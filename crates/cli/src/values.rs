@@ -38,7 +38,8 @@ fn object(text: &str) -> Result<Vec<u8>, Failure> {
     match json(text) {
         Ok(value) if value.get().starts_with('{') => Ok(value.get().as_bytes().to_vec()),
         Ok(_) => Err(Failure::usage("the arguments must be a JSON object")),
-        Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}"))),
+        Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}"))
+            .hint("a shell leaves a JSON object whole in single quotes: '{\"name\":\"value\"}'")),
     }
 }
 

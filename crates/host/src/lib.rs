@@ -11,3 +11,5 @@ pub mod permission;
 pub mod registry;
 pub mod trust;
 pub mod turn;
+
+pub use carrick_policy::near;

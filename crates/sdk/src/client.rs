@@ -41,6 +41,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 /// Something a server said outside of an answer.
 #[derive(Debug)]
@@ -128,7 +129,8 @@ impl Client {
         let (ready, opened) = oneshot::channel();
         let channel = (own, received);
         let driving = drive::drive(transport, config, hooks, shared.clone(), channel, ready);
-        tokio::spawn(driving);
+        // What is logged about the connection has the caller's spans.
+        tokio::spawn(driving.in_current_span());
         let server = match opened.await {
             Ok(Ok(server)) => Arc::new(server),
             Ok(Err(error)) => return Err(error.into()),

@@ -12,7 +12,7 @@ mod waiting;
 use crate::server::{
     Answering, Asks, CallInfo, Connection, ConnectionInfo, Dispatch, Elsewhere, Service,
 };
-use crate::transport::{Event, Outgoing, Transport};
+use crate::transport::{Event, Outgoing, Transport, wire};
 use carrick_proto::peer::{Call, CallKey, Lane, Outcome, ServerOutput, ServerPeer};
 use carrick_proto::rpc::{self, Limits, Scanned};
 use carrick_proto::types::RpcError;
@@ -237,8 +237,12 @@ impl<T: Transport> Driver<T> {
 
     fn event(&mut self, event: Event) {
         match event {
-            Event::Message { lane, bytes } => self.peer.handle_input(lane, bytes),
+            Event::Message { lane, bytes } => {
+                wire::received(&bytes);
+                self.peer.handle_input(lane, bytes);
+            }
             Event::Scanned { lane, message } => {
+                wire::received(message.bytes());
                 self.peer.handle_scanned(lane, Scanned::One(message));
             }
             Event::LaneEnd { lane, .. } => self.peer.drop_lane(lane),
@@ -315,6 +319,7 @@ impl<T: Transport> Driver<T> {
         while let Some(output) = self.peer.poll_output() {
             match output {
                 ServerOutput::Send { lane, bytes, .. } => {
+                    wire::sent(&bytes);
                     self.transport.send(Outgoing::from_server(lane, bytes));
                     self.reuse();
                 }

@@ -8,6 +8,7 @@ pub mod http;
 mod lines;
 mod memory;
 pub mod stdio;
+pub(crate) mod wire;
 
 pub use lines::LineTransport;
 pub use memory::{MemoryTransport, memory};

@@ -6,7 +6,7 @@ use crate::frontend::{Listener, frontend, observer};
 use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
-use carrick_host::config::Limits;
+use carrick_host::config::{Launch, Limits};
 use carrick_host::matcher::Context;
 use carrick_host::model::select::{Choice, Selection};
 use carrick_host::model::{Model, StopReason};
@@ -123,8 +123,7 @@ async fn by_matcher(
             None if done.received.is_error => Ok(Code::Tool.into()),
             None => Ok(ExitCode::SUCCESS),
         },
-        Err(MatchError::NoTool) => Err(Failure::failed("no tool fits the question")
-            .hint("`carrick tools` lists what there is")),
+        Err(MatchError::NoTool) => Err(no_tool(setup)),
         Err(MatchError::Unclear(why)) => Err(Failure::new(Code::Permission, print::shown(&why))
             .hint("say it in the question, or call the tool with `carrick call`")),
         Err(MatchError::Turn(error)) => Err(turn_failed(error)),
@@ -132,10 +131,25 @@ async fn by_matcher(
     }
 }
 
+fn no_tool(setup: &Setup) -> Failure {
+    let failure = Failure::failed("no tool fits the question")
+        .hint("`carrick tools` lists what there is; a language model may find a way (--model)");
+    let mut servers = setup.registry.names().filter_map(|name| setup.registry.configured(name));
+    if servers.any(|server| matches!(server.launch(), Some(Launch::Builtin { .. }))) {
+        return failure;
+    }
+    failure.hint(
+        "the built-in servers serve by themselves only where no others are configured; to have \
+         them too, add \"time\": {\"type\": \"builtin\", \"name\": \"time\"} and \"files\": \
+         {\"type\": \"builtin\", \"name\": \"files\"} to \"mcpServers\"",
+    )
+}
+
 fn turn_failed(error: TurnError) -> Failure {
     match error {
         TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
-        TurnError::Limit(_) => Failure::failed(error).hint("\"limits\" in the config sets it"),
+        TurnError::Limit(_) => Failure::failed(error)
+            .hint(format!("\"limits\" in the config sets it: {}#limits", setup::CONFIG_PAGE)),
         other => Failure::failed(print::shown(&other.to_string())),
     }
 }

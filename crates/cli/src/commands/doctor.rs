@@ -25,7 +25,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     });
     let places = setup::places(arguments)?;
     for file in setup::read(&places)? {
-        report(arguments.json, "config", &file.path().display().to_string(), true, "read")?;
+        report(arguments.json, "config", &file.path().display().to_string(), true, "read", &[])?;
     }
     let setup = Setup::new(arguments, Some(observer)).await?;
     setup.finish(check(&setup, arguments, &noise)).await
@@ -41,19 +41,22 @@ async fn check(
     let mut code = ExitCode::SUCCESS;
     for (name, outcome) in names.iter().zip(tried) {
         match outcome {
-            Ok(text) => report(arguments.json, "server", name, true, &text)?,
+            Ok(text) => report(arguments.json, "server", name, true, &text, &[])?,
             Err(error) if matches!(error.kind(), ServerErrorKind::Disabled) => {
-                report(arguments.json, "server", name, true, "disabled")?;
+                report(arguments.json, "server", name, true, "disabled", &[])?;
             }
             Err(error) => {
-                report(arguments.json, "server", name, false, &print::shown(&error.message()))?;
+                let failure = Failure::from(error);
+                let text = failure.to_string();
+                report(arguments.json, "server", name, false, &text, failure.hints())?;
                 code = Code::Unreachable.into();
             }
         }
     }
     for (server, what) in noise.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         let text = format!("prints what is no message on stdout: {}", visible(what));
-        report(arguments.json, "server", server, false, &text)?;
+        let hints = ["it must write what is no message to stderr".to_owned()];
+        report(arguments.json, "server", server, false, &text, &hints)?;
     }
     if !model(arguments, setup).await? {
         code = Code::Failed.into();
@@ -71,10 +74,10 @@ async fn try_server(setup: &Setup, name: &str) -> Result<String, ServerError> {
         _ => String::new(),
     };
     Ok(visible(&format!(
-        "{}revision {}, {} tools  ({approved})",
+        "{}revision {}, {}  ({approved})",
         info.unwrap_or_default(),
         server.revision,
-        tools.len(),
+        print::counted(tools.len(), "tool"),
     )))
 }
 
@@ -85,20 +88,32 @@ async fn model(arguments: &Arguments, setup: &Setup) -> Result<bool, Failure> {
                 Choice::Model(model) => model.name().to_owned(),
                 _ => "builtin:match (no language model)".to_owned(),
             };
-            report(arguments.json, "model", &name, true, &selection.reason)?;
+            report(arguments.json, "model", &name, true, &selection.reason, &[])?;
             Ok(true)
         }
         Err(error) => {
-            report(arguments.json, "model", "none", false, &error.to_string())?;
+            report(arguments.json, "model", "none", false, &error.to_string(), &[])?;
             Ok(false)
         }
     }
 }
 
-fn report(json: bool, what: &str, name: &str, ok: bool, text: &str) -> Result<(), Failure> {
+fn report(
+    json: bool,
+    what: &str,
+    name: &str,
+    ok: bool,
+    text: &str,
+    hints: &[String],
+) -> Result<(), Failure> {
     if json {
-        return print::json(&json!({ "check": what, "name": name, "ok": ok, "message": text }));
+        let mut line = json!({ "check": what, "name": name, "ok": ok, "message": text });
+        if !hints.is_empty() {
+            line["hint"] = hints.join("; ").into();
+        }
+        return print::json(&line);
     }
     let mark = if ok { "ok  " } else { "FAIL" };
-    print::line(&format!("{mark} {what} {}: {text}", visible(name)))
+    print::line(&format!("{mark} {what} {}: {text}", visible(name)))?;
+    hints.iter().try_for_each(|hint| print::line(&format!("     hint: {hint}")))
 }

@@ -2,7 +2,7 @@
 
 mod reload;
 
-use super::server::{http, told_to_end};
+use super::server::{http, revisions, told_to_end};
 use crate::args::{Arguments, Serve};
 use crate::exit::{Code, Failure};
 use crate::print::{self, shown};
@@ -35,7 +35,9 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
     let gateway = unless_told(async { gateway.await.map_err(unreachable) }).await?;
     let serving = async {
         match &serve.http {
-            Some(address) => http(gateway.clone(), address, &serve.allow_host).await,
+            Some(address) => {
+                http(gateway.clone(), &quoted(&name), address, &serve.allow_host).await
+            }
             None => on_stdio(&gateway).await,
         }
     };
@@ -50,7 +52,11 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
 async fn on_stdio(gateway: &Gateway) -> Result<ExitCode, Failure> {
     let streams = stdio::take().map_err(Failure::failed)?;
     let transport = LineTransport::new(streams.0, streams.1);
-    print::say(format_args!("serving {} on stdin and stdout", quoted(gateway.server())));
+    print::say(format_args!(
+        "serving {} on stdin and stdout ({}); Ctrl-C ends it",
+        quoted(gateway.server()),
+        revisions()
+    ));
     let served = carrick::serve_until(gateway, transport, Default::default(), told_to_end());
     served.await.map_err(Failure::failed)?;
     Ok(ExitCode::SUCCESS)

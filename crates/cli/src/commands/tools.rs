@@ -1,10 +1,12 @@
 //! `carrick tools`
 
+mod long;
+
 use crate::args::{Arguments, Tools};
 use crate::exit::{Code, Failure};
 use crate::print;
 use crate::setup::{self, Setup};
-use carrick::types::Tool;
+use carrick::types::{Tool, ToolAnnotations};
 use carrick_host::permission::visible;
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +24,8 @@ struct Line<'a> {
     input_schema: &'a RawValue,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<&'a ToolAnnotations>,
 }
 
 /// Lists tools. A server that cannot be reached is told of; the others are
@@ -89,6 +93,7 @@ fn show(json: bool, long: bool, server: &str, tool: &Tool) -> Result<(), Failure
             description,
             input_schema: &tool.input_schema,
             output_schema: tool.output_schema.as_deref(),
+            annotations: tool.annotations.as_ref(),
         });
     }
     let about = first_paragraph(description);
@@ -96,16 +101,10 @@ fn show(json: bool, long: bool, server: &str, tool: &Tool) -> Result<(), Failure
     if !long {
         return Ok(());
     }
+    let hints = long::hints(tool.annotations.as_ref());
+    hints.iter().try_for_each(|line| print::line(line))?;
     let schema: Value = serde_json::from_str(tool.input_schema.get()).unwrap_or_default();
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let kind = kinds(property);
-        let mark = if required.iter().any(|r| r == name) { "" } else { "?" };
-        let text = property["description"].as_str().unwrap_or_default();
-        let line = format!("    {name}{mark}: {kind}  {}", first_paragraph(text));
-        print::line(&visible(&line))?;
-    }
-    Ok(())
+    long::arguments(&schema).iter().try_for_each(|line| print::line(line))
 }
 
 /// A text up to its first empty line, as one line.
@@ -114,41 +113,9 @@ fn first_paragraph(text: &str) -> String {
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The types that a schema names, such as `string` or `string|integer`.
-fn kinds(schema: &Value) -> String {
-    let one = |schema: &Value| match &schema["type"] {
-        Value::String(kind) => vec![kind.clone()],
-        Value::Array(kinds) => kinds.iter().filter_map(|k| k.as_str().map(Into::into)).collect(),
-        _ => Vec::new(),
-    };
-    let mut kinds = one(schema);
-    for choice in ["anyOf", "oneOf"] {
-        kinds.extend(schema[choice].as_array().into_iter().flatten().flat_map(one));
-    }
-    // That a value may be null says no more than that it may be left out.
-    kinds.retain(|kind| kind != "null");
-    kinds.dedup();
-    if kinds.is_empty() { "any".to_owned() } else { kinds.join("|") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn types_are_told_whatever_their_form() {
-        for (schema, expected) in [
-            (json!({"type": "string"}), "string"),
-            (json!({"type": ["integer", "null"]}), "integer"),
-            (json!({"anyOf": [{"type": "number"}, {"type": "null"}]}), "number"),
-            (json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}), "string|integer"),
-            (json!({"enum": [1, "a"]}), "any"),
-            (json!(true), "any"),
-        ] {
-            assert_eq!(kinds(&schema), expected, "{schema}");
-        }
-    }
 
     #[test]
     fn a_paragraph_is_one_line() {

@@ -6,6 +6,7 @@ use crate::frontend::question;
 use crate::print;
 use crate::setup::{self, review};
 use crate::signals::unless_told;
+use carrick_host::config::Places;
 use carrick_host::trust::TrustStatus;
 use serde_json::json;
 use std::process::ExitCode;
@@ -28,14 +29,14 @@ pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode
     }
     let places = setup::places(arguments)?;
     if trust.revoke {
-        let Some(path) = places.project_file() else { return Err(no_file()) };
+        let Some(path) = places.project_file() else { return Err(no_file(&places)) };
         let revoked = store.revoke(&path).map_err(Failure::failed)?;
         print::say(if revoked { "approval taken back" } else { "it was not approved" });
         return Ok(ExitCode::SUCCESS);
     }
     let files = setup::read(&places)?;
     let Some(file) = files.iter().find(|file| file.needs_approval()) else {
-        return Err(no_file());
+        return Err(no_file(&places));
     };
     let status = store.status(file);
     let text = review(file, &status);
@@ -68,6 +69,13 @@ pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode
     }
 }
 
-fn no_file() -> Failure {
-    Failure::usage("there is no project config here that would need approval")
+fn no_file(places: &Places) -> Failure {
+    let failure = Failure::usage("there is no project config here that would need approval");
+    match &places.explicit {
+        Some(_) => failure.hint("a file that --config or CARRICK_CONFIG names needs none"),
+        None => failure.hint(
+            "a project's config is a file .mcp.json in this folder or one above; your own servers \
+             need none",
+        ),
+    }
 }

@@ -4,6 +4,7 @@ use crate::args::{Arguments, Trust};
 use crate::exit::{Code, Failure};
 use crate::print;
 use crate::setup::{self, Setup};
+use carrick_host::permission::visible;
 use carrick_host::registry::HeldTool;
 use serde_json::json;
 use std::process::ExitCode;
@@ -39,8 +40,10 @@ async fn run_in(
         setup.registry.agree(server, &held).await?;
     } else if !setup::ask(&setup.registry, server, &held).await? {
         print::say(setup::difference(server, &held));
-        return Err(Failure::new(Code::Permission, "not approved")
-            .hint("`carrick trust --yes --tools SERVER` approves what is shown above"));
+        return Err(Failure::new(Code::Permission, "not approved").hint(format!(
+            "`carrick trust --yes --tools {}` approves what is shown above",
+            visible(server)
+        )));
     }
     let left = setup.registry.held(server).await?;
     if left.is_empty() {

@@ -31,7 +31,7 @@ fn tools_as_json_are_a_line_each() {
 fn tools_of_an_unknown_server_are_wrong_usage() {
     let run = fixture().run(&["tools", "nobody"]).exits(2);
     assert_eq!(run.stdout, "");
-    run.says(["\"nobody\"", "fixture", "carrick servers"]);
+    run.says(["\"nobody\"", "there are: fixture"]);
 }
 
 #[test]
@@ -104,12 +104,6 @@ fn an_error_is_an_event_with_json() {
     let [event] = &run.json_lines()[..] else { panic!("{run}") };
     assert_eq!((&event["type"], &event["server"]), (&json!("error"), &json!("nobody")));
     assert!(event["message"].as_str().unwrap().contains("no server of that name"), "{event}");
-}
-
-#[test]
-fn a_tool_as_lists_name_it_is_explained() {
-    let run = fixture().run(&["call", "fixture/echo", "{}"]).exits(2);
-    run.says(["no server of that name", "write two words: fixture echo"]);
 }
 
 #[test]

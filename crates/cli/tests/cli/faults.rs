@@ -71,7 +71,10 @@ fn d010_what_is_not_installed_or_exits_at_once_is_told_and_the_others_start() {
     let run = sandbox.run(&["tools"]).exits(4).prints(["fixture/echo"]);
     let run = run.says(["\"absent\"", "carrick-no-such-program", "not found"]);
     run.says(["\"exits\"", "exit code 7", "cannot open the database: no such file"]);
-    sandbox.run(&["call", "absent", "x"]).exits(4).says(["not found", "install the program"]);
+    sandbox
+        .run(&["call", "absent", "x"])
+        .exits(4)
+        .says(["not found", "install carrick-no-such-program"]);
     sandbox.run(&["call", "exits", "x"]).exits(4).says(["exit code 7", "cannot open"]);
     sandbox.run(&["call", "fixture", "echo", "t=x"]).exits(0);
 }

@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod faults;
 mod matched;
+mod messages;
 mod one_line;
 mod output;
 mod pinned;
@@ -27,3 +28,4 @@ mod support;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod trust;
+mod verbose;

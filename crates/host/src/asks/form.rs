@@ -188,7 +188,10 @@ impl Field {
                 serde_json::from_str(typed).map_err(|error| format!("JSON is wanted: {error}"))?
             }
         };
-        self.schema.check(&value).map_err(|error| error.to_string())?;
+        self.schema.check(&value).map_err(|error| {
+            let text = error.to_string();
+            text.strip_prefix("the value ").map_or(text.clone(), |demand| format!("it {demand}"))
+        })?;
         self.formatted(&value)?;
         Ok(value)
     }

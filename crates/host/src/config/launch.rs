@@ -8,6 +8,7 @@ use super::error::{Fault, Located};
 use super::expand::expand;
 use super::settings::Secret;
 use super::template::{LaunchTemplate, Text};
+use carrick_policy::visible;
 
 /// How a server is started or reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,11 +117,38 @@ pub(super) fn address(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<http::Uri, Located> {
     let filled = expand(text, env)?;
-    let uri: http::Uri =
-        filled.parse().map_err(|_| invalid(text, "this is not a valid address (a URL)"))?;
-    match (uri.scheme_str(), uri.host()) {
-        (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(uri),
-        _ => Err(invalid(text, "an address begins with http:// or https:// and a host")),
+    let uri = filled.parse::<http::Uri>().ok();
+    let usable = |uri: &http::Uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+    };
+    uri.filter(usable).ok_or_else(|| invalid(text, &no_address(&text.raw, &filled)))
+}
+
+/// What to write instead of `filled`, which stands as `raw` in the file.
+fn no_address(raw: &str, filled: &str) -> String {
+    let begins = "an address begins with http:// or https:// and a host";
+    match filled.split_once("://") {
+        Some(("ws" | "wss", _)) => {
+            format!("{begins}; WebSocket comes in a later version of Carrick")
+        }
+        Some(("http" | "https", rest)) if !rest.is_empty() && !rest.starts_with('/') => {
+            "this is not a valid address; blanks and such are written as %20".into()
+        }
+        Some(_) => begins.into(),
+        None if filled.starts_with(['/', ':', '.']) || filled.contains(char::is_whitespace) => {
+            format!("{begins}, as in http://localhost:8123/mcp")
+        }
+        None => {
+            let local = ["localhost", "127.", "[::1]", "0.0.0.0"];
+            let scheme = match local.iter().any(|host| filled.starts_with(host)) {
+                true => "http",
+                false => "https",
+            };
+            // A query may hold a key.
+            let raw = raw.split('?').next().unwrap_or_default();
+            format!("an address begins with http:// or https://: write {scheme}://{}", visible(raw))
+        }
     }
 }
 

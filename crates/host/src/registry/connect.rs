@@ -8,7 +8,9 @@ use carrick::client::{ClientConfig, Era, EventHandler, Hooks};
 use carrick::transport::child::Command;
 use carrick::transport::http::{Form, HttpOptions, HttpTransport};
 use carrick::transport::memory;
+use carrick_policy::visible;
 use std::sync::Arc;
+use tracing::Instrument;
 
 /// Opens connections to one configured server.
 #[derive(Clone)]
@@ -64,7 +66,18 @@ pub(super) async fn connect(
     open(server, options, config, hooks).await
 }
 
+/// Whatever is logged about the connection names the server.
 async fn open(
+    server: &Server,
+    options: &RegistryOptions,
+    config: ClientConfig,
+    hooks: Hooks,
+) -> Result<Client, ServerErrorKind> {
+    let span = tracing::info_span!("server", name = visible(&server.name));
+    open_within(server, options, config, hooks).instrument(span).await
+}
+
+async fn open_within(
     server: &Server,
     options: &RegistryOptions,
     mut config: ClientConfig,

@@ -3,6 +3,7 @@
 use super::held::{HeldTool, Hold};
 use crate::config::ConfigError;
 use carrick::client::ClientError;
+use carrick_policy::near::most_like;
 use carrick_policy::quoted;
 use std::fmt;
 use std::sync::Arc;
@@ -78,7 +79,12 @@ impl ServerError {
                 "no server of that name; none is configured".into()
             }
             ServerErrorKind::Unknown { known } => {
-                format!("no server of that name; there are: {}", known.join(", "))
+                let near = most_like(&self.server, known.iter().map(|name| (&**name, [&**name])));
+                let near = match &near[..] {
+                    [] => String::new(),
+                    near => format!("; did you mean {}?", near.join(" or ")),
+                };
+                format!("no server of that name{near}; there are: {}", known.join(", "))
             }
             ServerErrorKind::Disabled => "it is disabled in the config".into(),
             ServerErrorKind::Unapproved => {

@@ -3,7 +3,7 @@
 use super::forward::{Relay, ServerAsk, Waiter};
 use super::{CallError, CallOptions, Changed, ClientConfig, ClientEvent, Hooks, ProgressHandler};
 use super::{Forward, Reply, ServerDescription, Shared};
-use crate::transport::{Event, Outgoing, Transport};
+use crate::transport::{Event, Outgoing, Transport, wire};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
 use carrick_proto::revision::Revision;
@@ -306,8 +306,14 @@ impl<T: Transport> Driver<T> {
     fn event(&mut self, event: Event) {
         let now = self.now();
         match event {
-            Event::Message { lane, bytes } => self.peer.handle_input(now, lane, bytes),
-            Event::Scanned { lane, message } => self.peer.handle_scanned(now, lane, message),
+            Event::Message { lane, bytes } => {
+                wire::received(&bytes);
+                self.peer.handle_input(now, lane, bytes);
+            }
+            Event::Scanned { lane, message } => {
+                wire::received(message.bytes());
+                self.peer.handle_scanned(now, lane, message);
+            }
             Event::LaneEnd { lane, end } => self.peer.handle_lane_end(now, lane, end),
             Event::StreamClosed { lane, retry } => self.stream_closed(lane, retry),
             Event::SessionLost => self.peer.handle_session_lost(now),
@@ -492,6 +498,7 @@ impl<T: Transport> Driver<T> {
             tracing::debug!("a server that does not read gets no more answers");
             return;
         }
+        wire::sent(&bytes);
         self.transport.send(Outgoing::from_client(lane, bytes, head));
         self.reuse();
     }

@@ -52,6 +52,7 @@ mod orphans;
 mod pipes;
 #[cfg(target_os = "linux")]
 mod processes;
+mod said;
 mod spec;
 mod status;
 mod stderr;
@@ -74,6 +75,7 @@ use tokio::{
     sync::{mpsc, watch},
     time::timeout,
 };
+use tracing::Instrument;
 
 pub use self::{
     activity::Activity,
@@ -187,7 +189,7 @@ impl Child {
         let (orders, taken) = mpsc::channel(2);
         let tail = Tail::new(stderr_limit);
         let stderr = Stderr::new(ends.stderr, tail.clone());
-        tokio::spawn(supervise(server, stderr, taken, state));
+        tokio::spawn(supervise(server, stderr, taken, state).in_current_span());
         let exit = ExitWatch::new(watched);
         Self {
             stdin: Stdin::new(ends.stdin),

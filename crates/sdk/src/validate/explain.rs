@@ -59,7 +59,7 @@ pub(super) fn brief(value: &Value) -> String {
 fn one(error: &ValidationError<'_>, schema: &Value) -> String {
     let place = path(error.instance_path());
     let member = |name: &str| join(&place, &LocationSegment::Property(name.into()));
-    let the_value = if place.is_empty() { "the whole".to_owned() } else { place.clone() };
+    let the_value = if place.is_empty() { "the value".to_owned() } else { place.clone() };
     match error.kind() {
         Kind::Required { property } => {
             format!("{} is missing", member(property.as_str().unwrap_or_default()))

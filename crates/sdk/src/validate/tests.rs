@@ -119,7 +119,7 @@ fn errors_say_where_and_what() {
             json!({ "count": 1, "cuont": 1 }),
             "cuont is not known; known are any, count, half, list, name, \"odd name\" and unit",
         ),
-        (json!([]), "the whole must be an object, not []"),
+        (json!([]), "the value must be an object, not []"),
     ] {
         assert_eq!(said(&schema, value.clone()), text, "{value}");
     }
@@ -163,7 +163,7 @@ fn references_within_the_schema_are_followed() {
         "$defs": { "inner": { "$id": "urn:inner", "$defs": { "n": { "type": "null" } }, "$ref": "#/$defs/n" } },
         "$ref": "#/$defs/inner"
     });
-    assert_eq!(said(&resource, json!(1)), "the whole must be null, not 1");
+    assert_eq!(said(&resource, json!(1)), "the value must be null, not 1");
 }
 
 #[test]

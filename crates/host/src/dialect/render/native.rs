@@ -215,7 +215,16 @@ impl<'a> PlainContent<'a> {
 /// What a result says, where its form cannot mark an error.
 fn told(outcome: &Outcome) -> String {
     let text = outcome.plain_text();
-    prefix(outcome).map(|prefix| format!("{prefix} {text}")).unwrap_or(text)
+    match prefix(outcome) {
+        // Said already.
+        Some(prefix) if says(&text, prefix) => text,
+        Some(prefix) => format!("{prefix} {text}"),
+        None => text,
+    }
+}
+
+fn says(text: &str, prefix: &str) -> bool {
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn prefix(outcome: &Outcome) -> Option<&'static str> {

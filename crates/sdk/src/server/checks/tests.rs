@@ -177,7 +177,7 @@ async fn d065_results_fit_their_schema_or_the_server_is_at_fault() {
         assert_eq!(call(&client, "out", json!({ "fail": true })).await, Ok((true, String::new())));
         for (say, why) in [
             (json!({ "say": { "n": 0 } }), "n must be at least 1, not 0"),
-            (json!({ "say": [] }), "the whole must be an object, not []"),
+            (json!({ "say": [] }), "the value must be an object, not []"),
             (json!({}), "there is no structured content"),
         ] {
             let text = format!("the tool's result does not fit its output schema: {why}");

@@ -9,6 +9,7 @@ use tokio::{
 
 use super::{
     pipes::ErrorEnd,
+    said::Said,
     status::{ExitStatus, State},
     stderr::Tail,
 };
@@ -84,12 +85,13 @@ pub(super) struct Stderr {
     /// None once the server has closed it.
     pipe: Option<ErrorEnd>,
     tail: Tail,
+    said: Said,
     buffer: Vec<u8>,
 }
 
 impl Stderr {
     pub(super) fn new(pipe: ErrorEnd, tail: Tail) -> Self {
-        Self { pipe: Some(pipe), tail, buffer: vec![0; 8 * 1024] }
+        Self { pipe: Some(pipe), tail, said: Said::default(), buffer: vec![0; 8 * 1024] }
     }
 
     /// Waits for output and keeps it.
@@ -101,9 +103,15 @@ impl Stderr {
 
     fn keep(&mut self, result: io::Result<usize>) {
         match result {
-            Ok(count) if count > 0 => self.tail.push(&self.buffer[..count]),
+            Ok(count) if count > 0 => {
+                self.tail.push(&self.buffer[..count]);
+                self.said.push(&self.buffer[..count]);
+            }
             // Neither an end nor an error is followed by more.
-            _ => self.pipe = None,
+            _ => {
+                self.said.end();
+                self.pipe = None;
+            }
         }
     }
 
