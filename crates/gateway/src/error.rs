@@ -17,6 +17,9 @@ pub(crate) fn of_call(server: &str, error: CallError) -> RpcError {
             let text = format!("server {server:?} does not offer {what}");
             RpcError::new(RpcError::METHOD_NOT_FOUND, text)
         }
+        error @ CallError::Backlog { .. } => {
+            RpcError::overloaded(format!("server {server:?}: {error}"))
+        }
         other => RpcError::internal(format!("server {server:?}: {other}")),
     }
 }

@@ -5,6 +5,7 @@
 //! quick call costs neither a task nor a channel.
 
 mod outbox;
+mod stall;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -18,6 +19,7 @@ use carrick_proto::rpc::{self, Limits, Scanned};
 use carrick_proto::types::RpcError;
 use futures_util::FutureExt;
 use outbox::{Inbox, Note};
+use stall::Stall;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -41,8 +43,12 @@ pub struct ServeOptions {
     pub concurrency: usize,
     /// Bytes of requests that may wait, and of answers that may be unread,
     /// before more requests are refused. Progress and logs are left out then,
-    /// and at twice as many unread bytes nothing more is read. Default 16 MiB.
+    /// at twice as many unread bytes nothing more is read, and at four times as many
+    /// answers are replaced by errors. Default 16 MiB.
     pub backlog: usize,
+    /// How long a client may read nothing while more than [`backlog`](Self::backlog)
+    /// waits for it, before the connection is given up. Default 30 s.
+    pub write_timeout: Duration,
     /// Bounds on one message.
     pub limits: Limits,
     /// What handlers learn of the connection. Default: the kind of the transport,
@@ -56,6 +62,7 @@ impl Default for ServeOptions {
             grace: Duration::from_secs(5),
             concurrency: 1024,
             backlog: 16 << 20,
+            write_timeout: Duration::from_secs(30),
             limits: Limits::default(),
             connection: None,
         }
@@ -118,6 +125,7 @@ pub async fn serve_until<T: Transport>(
         inbox,
         asks: Asks::default(),
         stalled: false,
+        stall: Stall::default(),
         stage: Stage::Open(Box::pin(shutdown)),
     };
     poll_fn(|cx| driver.poll(cx)).await
@@ -139,6 +147,7 @@ struct Driver<T> {
     asks: Asks,
     /// Whether reading has stopped for a client that does not read.
     stalled: bool,
+    stall: Stall,
     stage: Stage,
 }
 
@@ -164,6 +173,7 @@ impl<T: Transport> Driver<T> {
                 return if closed || given_up { Poll::Ready(Ok(())) } else { Poll::Pending };
             }
             let more = self.poll_inputs(cx);
+            let before = self.transport.queued();
             let flushed = match self.transport.poll_flush(cx) {
                 Poll::Ready(Ok(())) => true,
                 Poll::Pending => false,
@@ -174,6 +184,12 @@ impl<T: Transport> Driver<T> {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ServeError::Write(error))),
             };
             self.reuse();
+            let (unread, progress) = (self.is_unread(), self.transport.queued() < before);
+            if self.stall.is_over(unread, progress, self.options.write_timeout, cx) {
+                let text = "the client reads nothing, and too much waits for it (backlog)";
+                let error = io::Error::new(io::ErrorKind::TimedOut, text);
+                return Poll::Ready(Err(ServeError::Write(error)));
+            }
             // What was written may have made room for what waits for it.
             if more || self.has_room() {
                 continue;
@@ -295,7 +311,7 @@ impl<T: Transport> Driver<T> {
                 self.running.remove(&key);
                 // What a handler changes is told before its answer.
                 self.tell_changes();
-                self.peer.respond(key, outcome);
+                self.respond(key, outcome);
             }
             // Nobody would see these in time, and they would pile up.
             Note::Progress { .. } if self.is_unread() => {}
@@ -341,7 +357,9 @@ impl<T: Transport> Driver<T> {
             return self.start(call);
         }
         if self.waiting.bytes() + cost(&call) > self.options.backlog {
-            let error = RpcError::internal("the server has too many requests waiting; try later");
+            let error = RpcError::overloaded(
+                "the server has too many requests waiting (backlog); try later",
+            );
             return self.peer.respond(call.key, Outcome::Error(error));
         }
         self.waiting.push(call);
@@ -364,7 +382,7 @@ impl<T: Transport> Driver<T> {
                     self.note(note);
                 }
                 self.tell_changes();
-                self.peer.respond(key, outcome);
+                self.respond(key, outcome);
             }
             Dispatch::Pending(future) => {
                 let done = self.outbox.clone();
@@ -375,6 +393,19 @@ impl<T: Transport> Driver<T> {
                 self.running.insert(key, Work::Elsewhere(work));
             }
         }
+    }
+
+    /// Answers a call, unless far too much is unread: then by an error.
+    fn respond(&mut self, key: CallKey, outcome: Outcome) {
+        let outcome = match outcome {
+            Outcome::Error(_) => outcome,
+            _ if self.transport.queued() / 4 > self.options.backlog => {
+                let text = "the answer was left out: too many others are not read (backlog)";
+                Outcome::Error(RpcError::overloaded(text))
+            }
+            _ => outcome,
+        };
+        self.peer.respond(key, outcome);
     }
 
     fn cancel(&mut self, key: CallKey) {

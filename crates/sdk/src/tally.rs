@@ -7,6 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Tally(AtomicU64);
 
 impl Tally {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
     /// Counts one more, and gives the count when it is worth telling: at 1, 10, 100 and so on.
     pub(crate) fn add(&self) -> Option<u64> {
         let count = self.0.fetch_add(1, Ordering::Relaxed) + 1;

@@ -3,6 +3,7 @@
 use super::forward::{Relay, ServerAsk, Waiter};
 use super::{CallError, CallOptions, Changed, ClientConfig, ClientEvent, Hooks, ProgressHandler};
 use super::{Forward, Reply, ServerDescription, Shared};
+use crate::tally::Tally;
 use crate::transport::{Event, Outgoing, Transport, wire};
 use carrick_proto::method::Method;
 use carrick_proto::peer::{ClientOutput, ClientPeer, Head, Lane};
@@ -59,6 +60,8 @@ pub(super) async fn drive<T: Transport>(
     ready: Ready,
 ) {
     let mut driver = Driver {
+        max_queued: config.max_queued_bytes,
+        left_out: Tally::default(),
         peer: ClientPeer::new(config),
         transport,
         hooks,
@@ -137,15 +140,16 @@ struct Driver<T> {
     started: Instant,
     timer: Pin<Box<Sleep>>,
     armed: Option<Duration>,
+    /// Bytes that the server may leave unread.
+    max_queued: usize,
+    /// Notifications and answers that were left out for that.
+    left_out: Tally,
     noise: usize,
     state: State,
 }
 
 /// Messages taken in one go before what they caused is written.
 const BURST: usize = 256;
-
-/// Bytes that the server may leave unread before its requests go unanswered.
-const UNREAD: usize = 16 << 20;
 
 impl<T: Transport> Driver<T> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -241,6 +245,17 @@ impl<T: Transport> Driver<T> {
 
     fn command(&mut self, command: Command) {
         match command {
+            Command::Call { what: What::Request { params, .. }, reply, .. }
+                if let Some(error) = self.backlog(params.len()) =>
+            {
+                // Whoever called may have given up.
+                let _ = reply.send(Err(error));
+            }
+            Command::Forward { forward, waiter, .. }
+                if let Some(error) = self.backlog(forward.message.bytes().len()) =>
+            {
+                waiter.done(Err(error));
+            }
             Command::Call { ticket, what, options, progress, reply } => {
                 let now = self.now();
                 let id = match what {
@@ -258,6 +273,9 @@ impl<T: Transport> Driver<T> {
                 let id = self.peer.forward(self.now(), forward);
                 self.tickets.insert(ticket, id);
                 self.calls.insert(id, Waiting { ticket, end: End::PassedOn(waiter) });
+            }
+            Command::Notify(message, _) if self.backlog(message.bytes().len()).is_some() => {
+                self.count_left_out();
             }
             Command::Notify(message, from) => self.peer.notify(&message, from),
             Command::Answer(id, answer) => {
@@ -277,6 +295,19 @@ impl<T: Transport> Driver<T> {
                 self.closers.push(closer);
                 self.close();
             }
+        }
+    }
+
+    /// Whether a message of so many bytes is too much for a server that does not read.
+    fn backlog(&self, bytes: usize) -> Option<CallError> {
+        let (waiting, limit) = (self.transport.queued(), self.max_queued);
+        let too_much = waiting > 0 && waiting.saturating_add(bytes) > limit;
+        too_much.then_some(CallError::Backlog { waiting, limit })
+    }
+
+    fn count_left_out(&self) {
+        if let Some(count) = self.left_out.add() {
+            tracing::warn!(count, "messages were left out: the server does not read");
         }
     }
 
@@ -494,9 +525,8 @@ impl<T: Transport> Driver<T> {
         // Only answers to the server's own requests have no method. Calls are
         // bounded by their callers; these would pile up for one that sends
         // and does not read.
-        if head.method_name.is_empty() && self.transport.queued() > UNREAD {
-            tracing::debug!("a server that does not read gets no more answers");
-            return;
+        if head.method_name.is_empty() && self.transport.queued() > self.max_queued / 2 {
+            return self.count_left_out();
         }
         wire::sent(&bytes);
         self.transport.send(Outgoing::from_client(lane, bytes, head));

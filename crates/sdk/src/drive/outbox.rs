@@ -1,13 +1,14 @@
 //! From handlers in their own tasks back to the loop that writes.
 
 use crate::server::{Outbox, PassedAsk, Question};
+use crate::tally::Tally;
 use carrick_proto::peer::{CallKey, Changed, Changes, Outcome};
 use carrick_proto::revision::Revision;
 use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
@@ -29,7 +30,7 @@ pub(super) fn channel() -> (Arc<Sender>, Inbox) {
     let sender = Sender {
         notes,
         answers,
-        dropped: AtomicUsize::new(0),
+        dropped: Tally::default(),
         changes: Mutex::default(),
         has_changes: AtomicBool::new(false),
         changed: AtomicWaker::new(),
@@ -42,8 +43,8 @@ pub(super) struct Sender {
     notes: mpsc::Sender<Note>,
     /// Answers of others than tasks: no more than there are calls.
     answers: mpsc::UnboundedSender<(CallKey, Outcome)>,
-    /// Log messages lost since the last one that went through.
-    dropped: AtomicUsize,
+    /// Log messages that were lost.
+    dropped: Tally,
     /// Changes that the loop has not taken yet.
     changes: Mutex<Changes>,
     /// Whether there are some: every call looks, and finds none.
@@ -85,7 +86,9 @@ impl Sender {
 
     /// Counts a log message that was left out.
     pub(super) fn count_dropped(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+        if let Some(count) = self.dropped.add() {
+            tracing::warn!(count, "log messages were dropped: the client reads too slowly");
+        }
     }
 }
 
@@ -97,11 +100,7 @@ impl Outbox for Sender {
 
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
         if self.notes.try_send(Note::Log { key, level, logger, data }).is_err() {
-            return self.count_dropped();
-        }
-        let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        if dropped > 0 {
-            tracing::warn!(dropped, "log messages dropped: the client reads too slowly");
+            self.count_dropped();
         }
     }
 

@@ -420,3 +420,59 @@ async fn a_message_that_is_too_large_is_refused_and_the_connection_stays() {
     peer.call(2, "echo", json!({ "text": "short" })).await;
     assert_eq!(peer.text_of(2).await.unwrap(), "short");
 }
+
+#[tokio::test(start_paused = true)]
+async fn f23_a_client_that_reads_nothing_is_given_up() {
+    let mut peer = start(ServeOptions { backlog: 64 << 10, ..ServeOptions::default() });
+    let before = tokio::time::Instant::now();
+    for id in 0..10 {
+        peer.queue(&request(id, "large", &json!({ "bytes": 500_000 })));
+    }
+    poll_fn(|cx| peer.transport.poll_flush(cx)).await.unwrap();
+    let error = peer.serving.await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("writing"), "{error}");
+    assert_eq!(before.elapsed(), ServeOptions::default().write_timeout);
+}
+
+#[tokio::test(start_paused = true)]
+async fn f23_a_client_that_reads_slowly_is_not_given_up() {
+    let mut peer = start(ServeOptions { backlog: 64 << 10, ..ServeOptions::default() });
+    for id in 0..10 {
+        peer.queue(&request(id, "large", &json!({ "bytes": 500_000 })));
+    }
+    poll_fn(|cx| peer.transport.poll_flush(cx)).await.unwrap();
+    for _ in 0..10 {
+        tokio::time::sleep(ServeOptions::default().write_timeout * 2 / 3).await;
+        assert!(peer.next().await.unwrap()["result"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn f23_answers_that_nobody_reads_are_bounded_and_each_call_has_one() {
+    const BYTES: usize = 200_000;
+    const CALLS: usize = 100;
+    let backlog = 2 * BYTES;
+    let mut peer = start(ServeOptions { backlog, ..ServeOptions::default() });
+    for id in 0..CALLS {
+        let arguments = json!({ "times": 5, "text": "x".repeat(BYTES) });
+        peer.queue(&request(id, "hop", &arguments));
+    }
+    // All of them come to their end while nobody reads.
+    for _ in 0..20_000 {
+        let _ = poll_fn(|cx| peer.transport.poll_flush(cx)).now_or_never();
+        tokio::task::yield_now().await;
+    }
+    let (mut whole, mut left_out) = (0, 0);
+    for _ in 0..CALLS {
+        let answer = peer.next().await.unwrap();
+        match answer["error"]["code"].as_i64() {
+            None => whole += 1,
+            Some(code) => {
+                assert_eq!(code, RpcError::OVERLOADED, "{answer}");
+                left_out += 1;
+            }
+        }
+    }
+    assert_eq!(whole + left_out, CALLS);
+    assert!(whole > 0 && left_out > 0, "{whole} {left_out}");
+}

@@ -110,7 +110,11 @@ where
         if self.writer.is_none() {
             return;
         }
-        self.output.push_line(message.bytes);
+        self.output.push_line(message.lane, message.bytes);
+    }
+
+    fn abandon(&mut self, lane: Lane) {
+        self.output.remove(lane);
     }
 
     fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -7,6 +7,7 @@
 mod asking;
 mod client;
 mod crowd;
+mod held;
 mod legacy;
 mod listen;
 mod modern;

@@ -192,6 +192,15 @@ impl Wire {
         (size > 0).then_some(chunk)
     }
 
+    /// Reads some more and forgets it: how much; none at the end.
+    pub(crate) async fn take(&mut self) -> Option<usize> {
+        let read = std::mem::take(&mut self.read).len();
+        if read > 0 {
+            return Some(read);
+        }
+        self.fill().await.then_some(0)
+    }
+
     async fn fill(&mut self) -> bool {
         matches!(self.stream.read_buf(&mut self.read).await, Ok(read) if read > 0)
     }

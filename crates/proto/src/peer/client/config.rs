@@ -42,6 +42,10 @@ pub struct ClientConfig {
     /// Requests of the server's own that may wait for an answer at once; more are
     /// refused. Default 256.
     pub max_asks: usize,
+    /// Bytes of messages that may wait for the server to read them. Beyond that calls
+    /// are refused, and notifications and answers are left out and counted. A message
+    /// for which nothing has to wait may be larger. Default 32 MiB.
+    pub max_queued_bytes: usize,
     /// Whether what the server says outside of answers is handed out as it
     /// comes, for somebody to pass on, and not read here. Default: false.
     pub forwarding: bool,
@@ -62,6 +66,7 @@ impl ClientConfig {
             spread: 0,
             limits: Limits::default(),
             max_asks: 256,
+            max_queued_bytes: 32 << 20,
             forwarding: false,
         }
     }

@@ -32,6 +32,14 @@ pub enum CallError {
     /// The server wants input before it answers: ask again with it
     /// (`basic/patterns/mrtr`).
     InputRequired(Box<InputRequired>),
+    /// The server does not read: so many bytes wait for it already, and so many may
+    /// (`ClientConfig::max_queued_bytes`). Nothing of the call was sent.
+    Backlog {
+        /// Bytes that wait.
+        waiting: usize,
+        /// Bytes that may.
+        limit: usize,
+    },
     /// The exchange failed before an answer; asking again may work.
     Exchange(LaneEnd),
 }
@@ -47,6 +55,11 @@ impl fmt::Display for CallError {
             Self::NotOffered(what) => write!(f, "the server does not offer {what}"),
             Self::Protocol(what) => write!(f, "the answer breaks the protocol: {what}"),
             Self::InputRequired(_) => f.write_str("the server wants input before it answers"),
+            Self::Backlog { waiting, limit } => write!(
+                f,
+                "the server does not read: {waiting} bytes wait for it, and {limit} may \
+                 (max_queued_bytes); try again later"
+            ),
             Self::Exchange(end) => end.fmt(f),
         }
     }

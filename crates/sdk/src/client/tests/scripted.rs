@@ -291,3 +291,50 @@ async fn a_question_is_answered_without_anything_else_happening() {
     assert_eq!(script.hear().await.unwrap()["result"], json!({ "roots": [] }));
     assert_eq!(asked.elapsed(), Duration::ZERO, "it was not by a timer that it went on");
 }
+
+#[tokio::test]
+async fn f21_calls_to_a_server_that_does_not_read_are_refused_and_leave_when_cancelled() {
+    let (client, mut script) = open(None).await;
+    let large = format!(r#"{{"t":"{}"}}"#, "x".repeat(4 << 20));
+    let call = || client.call_tool("large", large.as_bytes());
+    let calls = || futures_util::future::join_all((0..20).map(|_| call()));
+    // Seven have room, and the first is in part in the pipe.
+    let mut waiting = Box::pin(calls());
+    let larger = format!(r#"{{"t":"{}"}}"#, "x".repeat(8 << 20));
+    let mut refused = Box::pin(client.call_tool("large", larger.as_bytes()));
+    let refusal = tokio::select! {
+        _ = &mut waiting => panic!("nobody has answered"),
+        refusal = async {
+            // Those before it are taken first.
+            tokio::task::yield_now().await;
+            (&mut refused).await
+        } => refusal.unwrap_err(),
+    };
+    match refusal {
+        ClientError::Call(CallError::Backlog { waiting, limit }) => {
+            assert!(waiting <= limit && limit == 32 << 20, "{waiting} of {limit}");
+        }
+        other => panic!("{other}"),
+    }
+    // A small one has room.
+    let mut small = Box::pin(client.call_tool("small", b"{}"));
+    assert!(futures_util::FutureExt::now_or_never(&mut small).is_none());
+    drop((waiting, small));
+    // What was given up is gone, and with it what it would have had to wait for.
+    let mut again = Box::pin(call());
+    let first = tokio::select! {
+        _ = &mut again => panic!("nobody has answered, and there is room"),
+        first = script.hear() => first.unwrap(),
+    };
+    assert_eq!(first["method"], "tools/call", "it was begun");
+    loop {
+        let next = tokio::select! {
+            _ = &mut again => panic!("nobody has answered"),
+            next = script.hear() => next.unwrap(),
+        };
+        if next["method"] == "tools/call" && next["params"]["name"] == "large" {
+            break script.answer(&next, &json!({ "resultType": "complete", "content": [] })).await;
+        }
+    }
+    again.await.unwrap();
+}

@@ -3,6 +3,7 @@
 
 mod accept;
 mod body;
+mod budget;
 mod conversation;
 mod endpoint;
 mod engine;
@@ -22,6 +23,7 @@ mod release;
 mod session;
 mod signals;
 mod store;
+mod watched;
 
 use std::io;
 use std::net::SocketAddr;
@@ -76,8 +78,8 @@ pub struct HttpServerOptions {
     /// Largest head of a request, in bytes, at least 8 KiB. Default: 64 KiB. It may have 100
     /// headers.
     pub max_head_bytes: usize,
-    /// How long a client may take to send the head of a request, or its body.
-    /// Default: 30 s.
+    /// How long a client may take to send the head of a request, or its body, and how long
+    /// it may read nothing of what is written to it. Default: 30 s.
     pub read_timeout: Duration,
     /// How long a call may be silent before its answer becomes an event stream.
     /// Default: 1 s.
@@ -88,6 +90,11 @@ pub struct HttpServerOptions {
     /// may not open so many files: a quarter of those, at most 1,024, is left for files
     /// and children. See [`raise_open_file_limit`](crate::raise_open_file_limit).
     pub max_connections: usize,
+    /// Bytes of large requests and answers (64 KiB or more each) that all clients together may
+    /// have waiting or running before further requests are refused by 503. An answer that is
+    /// there all the same ends the connection that has read nothing for longest; beyond twice
+    /// as much it is replaced by an error. Default: 256 MiB.
+    pub max_held_bytes: usize,
     /// Most calls that run at a time in one session. Default: 256.
     pub max_calls: usize,
     /// Most sessions at a time; for one more, the one makes room that nobody has used for
@@ -131,6 +138,7 @@ impl Default for HttpServerOptions {
             quiet: Duration::from_secs(1),
             keep_alive: Duration::from_secs(15),
             max_connections: 4096,
+            max_held_bytes: 256 << 20,
             max_calls: 256,
             max_sessions: 16 * 1024,
             session_idle: Duration::from_secs(30 * 60),

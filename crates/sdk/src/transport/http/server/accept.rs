@@ -19,6 +19,7 @@ use crate::open_files;
 use super::endpoint::Endpoint;
 use super::origin::Socket;
 use super::patience::Patience;
+use super::watched::Watched;
 
 /// The smallest buffer for a request's head that hyper takes.
 const MIN_HEAD: usize = 8 * 1024;
@@ -129,6 +130,7 @@ async fn connection(
         .max_header_size(options.max_head_bytes.max(MIN_HEAD))
         .max_buf_size(options.max_head_bytes.max(MIN_HEAD));
     let service = service_fn(|request| endpoint.answer(request, &socket));
+    let stream = Watched::new(stream, options.read_timeout, Arc::clone(&endpoint.budget));
     let mut serving = pin!(http.serve_connection(TokioIo::new(stream), service));
     let mut draining = pin!(draining(&mut drain));
     let mut drained = false;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::time::Sleep;
 
 use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 
+use super::budget::Budget;
 use super::conversation::{Conversation, Said};
 use super::mailbox::Outgoing;
 use super::old::Stream;
@@ -131,10 +133,11 @@ pub(super) struct Events {
     /// The response has been written.
     answered: bool,
     ended: bool,
+    budget: Arc<Budget>,
 }
 
 impl Events {
-    pub(super) fn new(source: Source, keep_alive: Duration) -> Self {
+    pub(super) fn new(source: Source, keep_alive: Duration, budget: &Arc<Budget>) -> Self {
         Self {
             source,
             start: Vec::new(),
@@ -143,6 +146,7 @@ impl Events {
             store: None,
             answered: false,
             ended: false,
+            budget: Arc::clone(budget),
         }
     }
 
@@ -167,7 +171,7 @@ impl Events {
         let mut out = std::mem::take(&mut self.start);
         self.gather(&mut out, &mut Context::from_waker(Waker::noop()));
         if self.answered {
-            return Answer::Whole(out.into());
+            return Answer::Whole(self.budget.keep(out));
         }
         self.start = out;
         Answer::Events(self)
@@ -213,7 +217,7 @@ impl Events {
         self.gather(&mut out, cx);
         if !out.is_empty() {
             self.idle = None;
-            return Poll::Ready(Some(out.into()));
+            return Poll::Ready(Some(self.budget.keep(out)));
         }
         if self.ended {
             return Poll::Ready(None);

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::request::Parts;
 use tokio::task::JoinSet;
 
@@ -20,6 +19,7 @@ use carrick_proto::types::RpcError;
 use crate::drive::{Work, caught, run};
 use crate::server::{Asks, CallInfo, Connection, ConnectionInfo, Dispatch, Principal, Service};
 
+use super::budget::Budget;
 use super::mailbox::Outgoing;
 use super::signals::{Leaving, Signals};
 
@@ -77,6 +77,7 @@ pub(super) struct Conversation {
     /// Whether a handler was called since memory was given back.
     is_warm: bool,
     max_calls: usize,
+    budget: Arc<Budget>,
 }
 
 impl Conversation {
@@ -87,6 +88,7 @@ impl Conversation {
         info: Arc<ConnectionInfo>,
         limits: Limits,
         max_calls: usize,
+        budget: &Arc<Budget>,
     ) -> Self {
         let signals = Arc::new(Signals::default());
         let connection = service.connect(Arc::clone(&info), signals.clone());
@@ -107,6 +109,7 @@ impl Conversation {
             handles,
             is_warm: false,
             max_calls,
+            budget: Arc::clone(budget),
         }
     }
 
@@ -205,7 +208,7 @@ impl Conversation {
                 Poll::Ready(Some(Ok((key, outcome)))) => {
                     self.handles.remove(&key);
                     self.drain(None);
-                    self.peer.respond(key, outcome);
+                    self.respond(key, outcome);
                 }
                 // A call that was cancelled.
                 Poll::Ready(Some(Err(_))) => {}
@@ -242,7 +245,7 @@ impl Conversation {
             };
             match output {
                 ServerOutput::Send { lane, bytes, sent, error } => {
-                    let message = Outgoing { bytes: Bytes::from(bytes), sent, error };
+                    let message = Outgoing { bytes: self.budget.keep(bytes), sent, error };
                     return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
@@ -278,6 +281,17 @@ impl Conversation {
         None
     }
 
+    /// Answers a call, unless far too much waits to be read already: then by an error.
+    fn respond(&mut self, key: CallKey, outcome: Outcome) {
+        let outcome = if self.budget.is_far_exceeded() && !matches!(outcome, Outcome::Error(_)) {
+            let text = "the answer was left out: too many others wait to be read (max_held_bytes)";
+            Outcome::Error(RpcError::overloaded(text))
+        } else {
+            outcome
+        };
+        self.peer.respond(key, outcome);
+    }
+
     fn start(&mut self, call: Call) {
         let (key, lane) = (call.key, call.lane);
         self.is_warm = true;
@@ -291,7 +305,7 @@ impl Conversation {
         match run(&mut *self.connection, call, &self.info) {
             Dispatch::Ready(outcome) => {
                 self.drain(None);
-                self.peer.respond(key, outcome);
+                self.respond(key, outcome);
             }
             Dispatch::Pending(handler) => {
                 let running = self.running.get_or_insert_default();

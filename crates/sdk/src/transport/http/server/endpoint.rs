@@ -16,6 +16,7 @@ use crate::server::Service;
 
 use super::HttpServerOptions;
 use super::body::{Answer, EventId, Events, Source};
+use super::budget::Budget;
 use super::headers::Headers;
 use super::listeners::Listeners;
 use super::old::Streams;
@@ -32,6 +33,8 @@ pub(super) struct Endpoint {
     pub(super) listeners: Listeners,
     /// Sessions of HTTP+SSE.
     pub(super) old: Streams,
+    /// What large messages take.
+    pub(super) budget: Arc<Budget>,
     access: AccessRules,
     /// Whether a refused host or origin was reported.
     reported: AtomicBool,
@@ -44,12 +47,14 @@ impl Endpoint {
         options: HttpServerOptions,
     ) -> Self {
         let sessions = Sessions::new(&options);
+        let budget = Budget::new(options.max_held_bytes);
         Self {
             service,
             options,
             sessions,
             listeners: Listeners::default(),
             old: Streams::default(),
+            budget,
             access,
             reported: AtomicBool::new(false),
         }
@@ -154,7 +159,7 @@ impl Endpoint {
         };
         let start = reader.position();
         let source = Source::Lane { reader, session };
-        let mut events = Events::new(source, self.options.keep_alive);
+        let mut events = Events::new(source, self.options.keep_alive, &self.budget);
         if !resumes {
             events.prime(start);
         }

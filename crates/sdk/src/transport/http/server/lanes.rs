@@ -59,7 +59,7 @@ impl Lanes {
             0 => Some(self.lock().connection(self.common.replay_bytes)),
             _ => self.lock().requests.get(&stream).cloned(),
         };
-        let mailbox = mailbox.ok_or(ReplayError::Gone)?;
+        let mailbox = mailbox.filter(|mailbox| !mailbox.is_lost()).ok_or(ReplayError::Gone)?;
         Reader::resume(&mailbox, self.key(stream), Arc::clone(&self.common.store), after).await
     }
 
@@ -105,6 +105,12 @@ impl Lanes {
         if last {
             self.trim(mailbox.len());
         }
+    }
+
+    /// Bytes that nobody has read.
+    pub(super) fn unread(&self) -> usize {
+        let state = self.lock();
+        state.connection.iter().chain(state.requests.values()).map(|mailbox| mailbox.len()).sum()
     }
 
     /// Whether a request of the server's own can be put on this stream. Its

@@ -9,6 +9,8 @@ use bytes::Bytes;
 
 use carrick_proto::peer::Sent;
 
+use crate::tally::Tally;
+
 /// One message for the client.
 #[derive(Debug, Clone)]
 pub(super) struct Outgoing {
@@ -43,8 +45,9 @@ struct State {
     unread_bytes: usize,
     /// Number of the next message to read.
     next: u64,
-    dropped: u64,
     ended: bool,
+    /// Something was given up that nobody had read.
+    lost: bool,
     /// Which of the readers so far may read.
     reader: u64,
     /// Whether that one is still there.
@@ -53,6 +56,9 @@ struct State {
     paused: Option<(u64, Option<Duration>)>,
     waker: Option<Waker>,
 }
+
+/// Messages that were dropped, of all clients: one has many mailboxes.
+static DROPPED: Tally = Tally::new();
 
 /// Room for changes beyond the bound of the rest: more than a session can
 /// subscribe to at a time, so that none of them is ever lost.
@@ -65,8 +71,8 @@ impl Mailbox {
             unread: VecDeque::new(),
             unread_bytes: 0,
             next: 1,
-            dropped: 0,
             ended: false,
+            lost: false,
             reader: 0,
             is_read: false,
             paused: None,
@@ -89,11 +95,10 @@ impl Mailbox {
             _ => self.max_bytes,
         };
         if expendable && state.unread_bytes + len > room {
-            state.dropped += 1;
-            tracing::warn!(
-                count = state.dropped,
-                "a message was dropped: its client reads too slowly"
-            );
+            drop(state);
+            if let Some(count) = DROPPED.add() {
+                tracing::warn!(count, "messages were dropped: their clients read too slowly");
+            }
             return;
         }
         state.ended = message.is_last();
@@ -122,6 +127,11 @@ impl Mailbox {
     /// Whether nothing will be added.
     pub(super) fn is_ended(&self) -> bool {
         self.lock().ended
+    }
+
+    /// Whether something was given up that nobody had read.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock().lost
     }
 
     /// Whether somebody reads.
@@ -177,7 +187,17 @@ pub(super) struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let mut state = self.mailbox.lock();
-        state.is_read &= state.reader != self.number;
+        if state.reader != self.number {
+            return;
+        }
+        state.is_read = false;
+        // Of what nobody reads only so much is kept for a client that comes back.
+        if state.unread_bytes > self.mailbox.max_bytes {
+            state.unread = VecDeque::new();
+            state.unread_bytes = 0;
+            state.lost = true;
+            state.ended = true;
+        }
     }
 }
 

@@ -118,7 +118,13 @@ impl Endpoint {
         let stream = Stream {
             id,
             open,
-            conversation: Conversation::new(service, info, options.limits, options.max_calls),
+            conversation: Conversation::new(
+                service,
+                info,
+                options.limits,
+                options.max_calls,
+                &self.budget,
+            ),
             inbox: Some(inbox),
             over: false,
             start,

@@ -23,6 +23,7 @@ use crate::server::TransportKind;
 
 use super::super::header;
 use super::body::{Answer, Events, Source};
+use super::budget::{COUNTED, Share};
 use super::conversation::{Conversation, Frame, Said};
 use super::endpoint::{Endpoint, event_stream};
 use super::headers::Headers;
@@ -50,9 +51,14 @@ impl Endpoint {
         let bytes = self.read(body).await?;
         let message = match rpc::scan(bytes, self.options.limits)? {
             Scanned::One(message) => message,
+            Scanned::Batch(_) if self.budget.is_full() => return Err(self.overloaded()),
             Scanned::Batch(messages) => return self.batch(origin, headers, messages).await,
         };
         let id = message.id().cloned();
+        if message.kind() == Kind::Request && self.budget.is_full() {
+            self.sessions.relieve();
+            return Err(self.overloaded().of(id.as_ref()));
+        }
         let answered = if self.is_stateless(headers, &message) {
             self.stateless(origin, headers, message).await
         } else {
@@ -71,20 +77,34 @@ impl Endpoint {
         if body.size_hint().lower() > limit as u64 {
             return Err(too_large());
         }
-        let mut read = pin!(gather(body, limit));
+        let mut read = pin!(gather(body, limit, self.budget.share()));
         // A body that is there already needs no timer.
         let read = match read.as_mut().now_or_never() {
             Some(now) => Ok(now),
             None => timeout(self.options.read_timeout, read).await,
         };
         match read {
-            Ok(Ok(Some(body))) => Ok(body),
-            Ok(Ok(None)) => Err(too_large()),
+            Ok(Ok(Read::All(body))) => Ok(body),
+            Ok(Ok(Read::TooLarge)) => Err(too_large()),
+            Ok(Ok(Read::NoRoom)) => {
+                self.sessions.relieve();
+                Err(self.overloaded())
+            }
             Ok(Err(error)) => Err(Refusal::bad(format!("the body could not be read: {error}"))),
             Err(_) => {
                 Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
             }
         }
+    }
+
+    /// There is no memory for more.
+    fn overloaded(&self) -> Refusal {
+        let max = self.budget.max();
+        let text = format!(
+            "{max} bytes of requests and answers wait already, as many as may (max_held_bytes); \
+             try again later"
+        );
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).with_code(RpcError::OVERLOADED)
     }
 
     /// Whether a message brings its own metadata, or should.
@@ -167,8 +187,13 @@ impl Endpoint {
             .is_some_and(|capabilities| capabilities.first() == Some(&b'{'));
         let limits = self.options.limits;
         let (service, info) = (&*self.service, origin.stateless());
-        let mut conversation =
-            Box::new(Conversation::new(service, info, limits, self.options.max_calls));
+        let mut conversation = Box::new(Conversation::new(
+            service,
+            info,
+            limits,
+            self.options.max_calls,
+            &self.budget,
+        ));
         if message.method() == Method::SubscriptionsListen {
             self.listeners.add(conversation.signals());
         }
@@ -181,7 +206,8 @@ impl Endpoint {
             Some(Said::Message(_, message)) => Some(message),
             _ => None,
         };
-        let mut events = Events::new(Source::Request(conversation), self.options.keep_alive);
+        let mut events =
+            Events::new(Source::Request(conversation), self.options.keep_alive, &self.budget);
         if let Some(message) = &first {
             events.begin_with(0, message);
         }
@@ -284,7 +310,7 @@ impl Endpoint {
             first => first.flatten(),
         };
         let source = Source::Lane { reader, session: session.clone() };
-        let mut events = Events::new(source, self.options.keep_alive);
+        let mut events = Events::new(source, self.options.keep_alive, &self.budget);
         events.prime(0);
         if let Some((number, message)) = &first {
             events.begin_with(*number, message);
@@ -314,8 +340,13 @@ impl Endpoint {
         }
         let limits = self.options.limits;
         let (service, info) = (&*self.service, origin.session(TransportKind::Http));
-        let mut conversation =
-            Box::new(Conversation::new(service, info, limits, self.options.max_calls));
+        let mut conversation = Box::new(Conversation::new(
+            service,
+            info,
+            limits,
+            self.options.max_calls,
+            &self.budget,
+        ));
         conversation.take(ONLY, origin.frame(Scanned::One(message)));
         // The engine itself answers the handshake, at once.
         let Some(Said::Message(_, answer)) = conversation.next().now_or_never() else {
@@ -341,18 +372,31 @@ impl Endpoint {
     }
 }
 
-/// All of a body, unless it is larger than the limit.
-async fn gather(mut body: Incoming, limit: usize) -> hyper::Result<Option<Bytes>> {
+/// What a body came to.
+enum Read {
+    All(Bytes),
+    /// More than its limit.
+    TooLarge,
+    /// There is no memory for it now.
+    NoRoom,
+}
+
+/// All of a body. It is counted as it comes: what is only announced takes no memory.
+async fn gather(mut body: Incoming, limit: usize, mut share: Share) -> hyper::Result<Read> {
     let mut gather = Gather::new(body.size_hint().lower());
     while let Some(frame) = body.frame().await.transpose()? {
         // Trailers carry nothing that is used here.
         let Ok(chunk) = frame.into_data() else { continue };
         if chunk.len() > limit - gather.len() {
-            return Ok(None);
+            return Ok(Read::TooLarge);
+        }
+        let len = gather.len() + chunk.len();
+        if len >= COUNTED && !share.grow(len) {
+            return Ok(Read::NoRoom);
         }
         gather.push(chunk);
     }
-    Ok(Some(gather.finish()))
+    Ok(Read::All(share.of(gather.finish())))
 }
 
 /// Refuses a body that is not JSON, or is compressed: it would be taken for

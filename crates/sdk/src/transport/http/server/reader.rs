@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use carrick_proto::peer::Sent;
 
+use super::budget::COUNTED;
 use super::mailbox::{Mailbox, Outgoing, Turn};
 use super::store::{EventStore, ReplayError, StoredEvent, StreamKey};
 
@@ -92,7 +94,12 @@ impl Reader {
             return None;
         }
         self.stored = number;
-        self.store.append(self.key, StoredEvent { number, data: message.bytes.clone() })
+        // What is kept for later must not count as what waits now.
+        let data = match message.bytes.len() {
+            COUNTED.. => Bytes::copy_from_slice(&message.bytes),
+            _ => message.bytes.clone(),
+        };
+        self.store.append(self.key, StoredEvent { number, data })
     }
 }
 

@@ -15,9 +15,19 @@ use carrick_proto::rpc::Message;
 use carrick_proto::types::LogLevel;
 
 use crate::server::{Asks, Outbox, PassedAsk, Question};
+use crate::tally::Tally;
 
 /// Most log messages that wait; more are dropped and counted.
 const MAX_LOGS: usize = 256;
+
+/// Log messages that were dropped, of all clients.
+static DROPPED: Tally = Tally::new();
+
+fn count_dropped() {
+    if let Some(count) = DROPPED.add() {
+        tracing::warn!(count, "log messages were dropped: too many wait");
+    }
+}
 
 /// Calls whose streams are to be closed before the answer, and when their clients
 /// should come back.
@@ -40,7 +50,6 @@ struct State {
     /// The session is to end.
     over: bool,
     logs: usize,
-    dropped: u64,
     waker: Option<Waker>,
 }
 
@@ -75,10 +84,6 @@ impl Signals {
                 state.waker = Some(waker.clone());
             }
             *over |= state.over;
-            if state.dropped > 0 {
-                tracing::warn!(count = state.dropped, "log messages were dropped: too many wait");
-                state.dropped = 0;
-            }
             if state.queue.is_empty() && state.changes.is_empty() && !state.closing {
                 return false;
             }
@@ -171,8 +176,8 @@ impl Outbox for Signals {
     fn log(&self, key: CallKey, level: LogLevel, logger: Option<String>, data: Vec<u8>) {
         let mut state = self.lock();
         if state.logs >= MAX_LOGS {
-            state.dropped += 1;
-            return;
+            drop(state);
+            return count_dropped();
         }
         state.logs += 1;
         state.push(Some(key), Signal::Log { level, logger, data });
@@ -207,8 +212,8 @@ impl Outbox for Signals {
             return state.renew(to, signal, is_old);
         }
         if state.logs >= MAX_LOGS {
-            state.dropped += 1;
-            return;
+            drop(state);
+            return count_dropped();
         }
         state.logs += 1;
         state.push(to, signal);

@@ -7,6 +7,8 @@ use carrick_proto::rpc;
 use crate::server::{CallInfo, Server, TransportKind};
 use crate::{tool, tools};
 
+use bytes::Bytes;
+
 use super::*;
 
 /// Says which request has brought the call.
@@ -39,7 +41,8 @@ fn said(conversation: &mut Conversation) -> Vec<String> {
 fn frames_that_wait_for_each_other_keep_their_requests() {
     let server = Server::builder("s", "1").tools(tools![number]).build();
     let info = Arc::new(ConnectionInfo::new(TransportKind::Http));
-    let mut conversation = Conversation::new(&server, info, Limits::default(), 8);
+    let mut conversation =
+        Conversation::new(&server, info, Limits::default(), 8, &Budget::new(1 << 20));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}"#;
     conversation.take(Lane::Exchange(0), frame(hello, None));
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

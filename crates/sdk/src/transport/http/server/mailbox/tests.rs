@@ -104,7 +104,25 @@ fn a_slow_reader_loses_only_what_it_can_do_without() {
     mailbox.push(message("aaaa"), true);
     mailbox.push(message("progress"), true);
     mailbox.push(last("response"), false);
-    assert_eq!(mailbox.lock().dropped, 1);
     assert_eq!(now(&mut reader), Some((1, "aaaa".into())));
     assert_eq!(now(&mut reader), Some((2, "response".into())));
+}
+
+#[test]
+fn f23_of_what_nobody_reads_only_so_much_is_kept() {
+    let mailbox = Mailbox::new(10);
+    let reader = mailbox.read();
+    mailbox.push(last("0123456789"), false);
+    drop(reader);
+    assert!(!mailbox.is_lost());
+    let mut reader = mailbox.read();
+    assert_eq!(now(&mut reader), Some((1, "0123456789".into())));
+
+    let mailbox = Mailbox::new(10);
+    let (old, reader) = (mailbox.read(), mailbox.read());
+    mailbox.push(last("0123456789+"), false);
+    drop(old);
+    assert_eq!((mailbox.len(), mailbox.is_lost()), (11, false), "another one reads");
+    drop(reader);
+    assert_eq!((mailbox.len(), mailbox.is_lost()), (0, true));
 }

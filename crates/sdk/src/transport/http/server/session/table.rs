@@ -1,7 +1,7 @@
 //! All sessions.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 use crate::server::Principal;
 
 use super::super::HttpServerOptions;
+use super::super::budget::COUNTED;
 use super::super::conversation::Conversation;
 use super::super::engine::{self, Engine};
 use super::super::lanes::Lanes;
@@ -53,6 +54,8 @@ pub(in super::super) struct Sessions {
     max: usize,
     /// Which are to end first when there are too many.
     idle_ones: Mutex<IdleOnes>,
+    /// Not before then is the memory of sessions looked at again.
+    relieve_again: AtomicU64,
     /// How many have ended for others.
     ended_early: Tally,
     idle: Duration,
@@ -77,6 +80,7 @@ impl Sessions {
             common,
             max: options.max_sessions,
             idle_ones: Mutex::default(),
+            relieve_again: AtomicU64::new(0),
             ended_early: Tally::default(),
             idle: options.session_idle,
             half_open: options.session_half_open,
@@ -121,6 +125,28 @@ impl Sessions {
             }
         }
         None
+    }
+
+    /// Ends the sessions that nobody uses and that keep large answers nobody has read, once
+    /// a second at most.
+    pub(in super::super) fn relieve(&self) {
+        let now = self.common.now();
+        let again = self.relieve_again.load(Ordering::Relaxed);
+        let next = now + FRUITLESS;
+        let turn =
+            self.relieve_again.compare_exchange(again, next, Ordering::Relaxed, Ordering::Relaxed);
+        if now < again || turn.is_err() {
+            return;
+        }
+        let ended: Vec<_> = {
+            let open = self.lock();
+            let idle = open.values().filter(|session| session.idle_since().is_some());
+            idle.filter(|session| session.lanes.unread() >= COUNTED).cloned().collect()
+        };
+        for session in ended {
+            self.end(&session);
+            self.tell_of_room();
+        }
     }
 
     /// Says how many sessions had to end for others, at 1, 10, 100 and so on.

@@ -12,6 +12,7 @@ use crate::server::{
 };
 use crate::transport::http::HttpServerOptions;
 
+use super::super::budget::Budget;
 use super::super::conversation::Conversation;
 use super::*;
 
@@ -19,12 +20,22 @@ fn options(idle: Duration, half_open: Duration) -> HttpServerOptions {
     HttpServerOptions { session_idle: idle, session_half_open: half_open, ..Default::default() }
 }
 
+fn budget() -> Arc<Budget> {
+    Budget::new(1 << 20)
+}
+
 fn info() -> Arc<ConnectionInfo> {
     Arc::new(ConnectionInfo::new(TransportKind::Http))
 }
 
 fn conversation() -> Box<Conversation> {
-    Box::new(Conversation::new(&Server::builder("s", "1").build(), info(), Limits::default(), 1))
+    Box::new(Conversation::new(
+        &Server::builder("s", "1").build(),
+        info(),
+        Limits::default(),
+        1,
+        &budget(),
+    ))
 }
 
 #[tokio::test]
@@ -166,7 +177,8 @@ fn frame(text: String) -> Frame {
 
 /// A conversation that is a session.
 fn initialized(service: &dyn Service) -> Box<Conversation> {
-    let mut conversation = Box::new(Conversation::new(service, info(), Limits::default(), 4));
+    let mut conversation =
+        Box::new(Conversation::new(service, info(), Limits::default(), 4, &budget()));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
     conversation.take(Lane::Exchange(0), frame(hello.into()));
     let mut cx = std::task::Context::from_waker(Waker::noop());

@@ -1,0 +1,216 @@
+//! The memory that large messages may take, of all clients together.
+//!
+//! A client may have many connections, and each of them a large request on its way in, one that
+//! runs, and an answer that it does not read. Bounds on each of those say little about the whole.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+
+use crate::tally::Tally;
+
+/// Messages below this are not counted: of those there are no more than connections and calls.
+pub(super) const COUNTED: usize = 64 << 10;
+
+/// How many bytes there are, and who does not take those that are meant for it.
+#[derive(Debug)]
+pub(super) struct Budget {
+    max: usize,
+    held: AtomicUsize,
+    stalled: Mutex<Stalled>,
+    /// Connections that were cut.
+    pub(super) cut: Tally,
+}
+
+/// Connections that take nothing, the one that has done so for longest first.
+#[derive(Debug, Default)]
+struct Stalled {
+    next: u64,
+    waiting: BTreeMap<u64, Arc<Stall>>,
+}
+
+impl Budget {
+    pub(super) fn new(max: usize) -> Arc<Self> {
+        let (held, stalled) = (AtomicUsize::new(0), Mutex::default());
+        Arc::new(Self { max, held, stalled, cut: Tally::default() })
+    }
+
+    /// The most bytes before requests are refused.
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
+
+    /// Whether nothing more should be begun.
+    pub(super) fn is_full(&self) -> bool {
+        self.held.load(Ordering::Relaxed) >= self.max
+    }
+
+    /// Whether even what is there already should not be kept.
+    pub(super) fn is_far_exceeded(&self) -> bool {
+        self.held.load(Ordering::Relaxed) / 2 >= self.max
+    }
+
+    /// Counts an answer for as long as anybody has it. When there are too many, the connection
+    /// is cut that has taken nothing for longest.
+    pub(super) fn keep(self: &Arc<Self>, answer: Vec<u8>) -> Bytes {
+        if answer.len() < COUNTED {
+            return Bytes::from(answer);
+        }
+        let share = self.take(answer.len());
+        if self.is_full() {
+            self.cut_slowest();
+        }
+        Bytes::from_owner(Counted { bytes: answer, _share: share })
+    }
+
+    /// A share of nothing, which can grow.
+    pub(super) fn share(self: &Arc<Self>) -> Share {
+        self.take(0)
+    }
+
+    fn take(self: &Arc<Self>, bytes: usize) -> Share {
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        Share { budget: Arc::clone(self), bytes }
+    }
+
+    fn cut_slowest(&self) {
+        if let Some((_, slowest)) = self.stalled().waiting.pop_first() {
+            slowest.cut.store(true, Ordering::Release);
+            slowest.waker.wake();
+        }
+    }
+
+    /// Notes that a connection takes nothing.
+    pub(super) fn stall(self: &Arc<Self>) -> Stalling {
+        let stall = Arc::new(Stall::default());
+        let mut stalled = self.stalled();
+        let place = stalled.next;
+        stalled.next += 1;
+        stalled.waiting.insert(place, Arc::clone(&stall));
+        Stalling { budget: Arc::clone(self), place, stall }
+    }
+
+    fn stalled(&self) -> MutexGuard<'_, Stalled> {
+        // Nothing that holds the lock can leave the list half changed.
+        self.stalled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Some of the bytes, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    budget: Arc<Budget>,
+    bytes: usize,
+}
+
+impl Share {
+    /// Makes it one of so many bytes, if there is room for them.
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if more > 0 && self.budget.is_full() {
+            return false;
+        }
+        self.budget.held.fetch_add(more, Ordering::Relaxed);
+        self.bytes += more;
+        true
+    }
+
+    /// Counts these bytes for as long as anybody has them.
+    pub(super) fn of(self, bytes: Bytes) -> Bytes {
+        if self.bytes == 0 { bytes } else { Bytes::from_owner(Counted { bytes, _share: self }) }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+struct Counted<T> {
+    bytes: T,
+    _share: Share,
+}
+
+impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Stall {
+    cut: AtomicBool,
+    waker: AtomicWaker,
+}
+
+/// A connection that takes nothing, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Stalling {
+    budget: Arc<Budget>,
+    place: u64,
+    stall: Arc<Stall>,
+}
+
+impl Stalling {
+    /// Whether it is to be cut; otherwise this task is woken when it is.
+    pub(super) fn is_cut(&self, cx: &std::task::Context<'_>) -> bool {
+        self.stall.waker.register(cx.waker());
+        self.stall.cut.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Stalling {
+    fn drop(&mut self) {
+        self.budget.stalled().waiting.remove(&self.place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    const LARGE: usize = COUNTED * 2;
+
+    #[test]
+    fn f23_large_messages_count_for_as_long_as_somebody_has_them() {
+        let budget = Budget::new(LARGE * 2);
+        let small = budget.keep(vec![0; COUNTED - 1]);
+        let one = budget.keep(vec![0; LARGE]);
+        assert!(!budget.is_full() && small.len() + one.len() > LARGE);
+        let part = one.slice(5..6);
+        let two = budget.keep(vec![0; LARGE]);
+        assert!(budget.is_full());
+        drop(one);
+        assert!(budget.is_full(), "a part of it is there");
+        drop(part);
+        assert!(!budget.is_full());
+        let mut share = budget.share();
+        assert!(share.grow(LARGE) && !share.grow(LARGE + 1) && share.grow(10));
+        let request = share.of(Bytes::from(vec![0; LARGE]));
+        assert!(budget.is_full());
+        drop((two, request));
+        assert_eq!(budget.held.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn f23_who_has_taken_nothing_for_longest_is_cut() {
+        let budget = Budget::new(LARGE);
+        let cx = Context::from_waker(Waker::noop());
+        let gone = budget.stall();
+        let [first, second] = [budget.stall(), budget.stall()];
+        drop(gone);
+        let _one = budget.keep(vec![0; LARGE]);
+        assert!(first.is_cut(&cx) && !second.is_cut(&cx));
+        let _two = budget.keep(vec![0; COUNTED]);
+        assert!(second.is_cut(&cx));
+        let _three = budget.keep(vec![0; COUNTED]);
+        drop((first, second));
+        assert!(budget.stalled().waiting.is_empty());
+    }
+}
