@@ -66,7 +66,7 @@ impl Roots {
 
     /// The folders as text.
     pub(super) fn shown(&self) -> Vec<String> {
-        self.paths().map(|path| name::path_to_text(path)).collect()
+        self.paths().map(name::path_to_text).collect()
     }
 
     pub(super) fn len(&self) -> usize {
