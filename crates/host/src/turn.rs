@@ -11,6 +11,7 @@ mod matched;
 mod native;
 mod own;
 mod prompt;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod xml;
@@ -20,11 +21,12 @@ pub use calls::{Calls, Done, Wanted};
 pub use content::{Received, decode_base64, outcome};
 pub use event::{Approval, Event, Frontend, Verdict};
 pub use matched::{MatchError, Proposed, ask_matcher, propose};
+pub use tally::Tally;
 
+use crate::config::Limits;
 use crate::model::{Block, Message, Model, ModelError, ModelErrorKind, Role, StopReason, Usage};
 use crate::registry::{Catalog, Registry};
 use carrick_policy::Policy;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +69,20 @@ impl Default for TurnLimits {
             time: Duration::from_secs(30 * 60),
             repeats: 3,
             shown: 100_000,
+        }
+    }
+}
+
+impl From<&Limits> for TurnLimits {
+    /// The limits of a config; what is not set there has its default.
+    fn from(configured: &Limits) -> Self {
+        let default = Self::default();
+        Self {
+            rounds: configured.rounds.unwrap_or(default.rounds),
+            calls: configured.calls.unwrap_or(default.calls),
+            tokens: configured.tokens.unwrap_or(default.tokens),
+            time: configured.turn_timeout.unwrap_or(default.time),
+            ..default
         }
     }
 }
@@ -123,8 +139,7 @@ struct State {
     usage: Usage,
     denied: usize,
     calls: u64,
-    /// How often each call was made, by tool and arguments.
-    made: BTreeMap<(String, String), u32>,
+    tally: Tally,
     /// Whether the model has been told that showing a request does not make it.
     told_shown: bool,
 }
@@ -161,7 +176,7 @@ impl Turn<'_> {
             usage: Usage::default(),
             denied: 0,
             calls: 0,
-            made: BTreeMap::new(),
+            tally: Tally::default(),
             told_shown: false,
         };
         let mut renewed = None;
@@ -221,7 +236,7 @@ impl Turn<'_> {
         if state.calls > self.limits.calls {
             return Err(TurnError::Limit(format!("{} calls", self.limits.calls)));
         }
-        let wanted = wanted.into_iter().map(|wanted| self.without_repeats(state, wanted)).collect();
+        let wanted = state.tally.admit(wanted, &self.limits);
         let calls = Calls {
             registry: self.registry,
             catalog: self.catalog,
@@ -231,23 +246,6 @@ impl Turn<'_> {
         let done = calls.run(wanted).await?;
         state.denied += done.iter().filter(|done| done.denied).count();
         Ok(done)
-    }
-
-    /// Stops a model that makes the very same call over and over.
-    fn without_repeats(&self, state: &mut State, wanted: Wanted) -> Wanted {
-        let Ok(target) = &wanted.target else { return wanted };
-        let key = (target.to_string(), wanted.arguments.get().to_owned());
-        let made = state.made.entry(key).or_default();
-        *made += 1;
-        if *made <= self.limits.repeats {
-            return wanted;
-        }
-        let text = format!(
-            "not run: this very call has been made {} times already; use the results above, \
-             or call with other arguments",
-            self.limits.repeats
-        );
-        Wanted { target: Err(text), ..wanted }
     }
 }
 

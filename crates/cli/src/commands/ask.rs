@@ -6,7 +6,7 @@ use crate::frontend::{Listener, frontend, observer};
 use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
-use carrick_host::config::{Launch, Limits};
+use carrick_host::config::Launch;
 use carrick_host::matcher::Context;
 use carrick_host::model::select::{Choice, Selection};
 use carrick_host::model::{Model, StopReason};
@@ -72,7 +72,7 @@ async fn choose(
                 policy: &setup.policy,
                 frontend,
                 dialect: dialect(ask.dialect),
-                limits: limits(&setup.settings.limits),
+                limits: TurnLimits::from(&setup.settings.limits),
             };
             by_model(&turn, model, question).await
         }
@@ -145,7 +145,7 @@ fn no_tool(setup: &Setup) -> Failure {
     )
 }
 
-fn turn_failed(error: TurnError) -> Failure {
+pub(super) fn turn_failed(error: TurnError) -> Failure {
     match error {
         TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
         TurnError::Limit(_) => Failure::failed(error)
@@ -175,13 +175,4 @@ fn dialect(argument: DialectArg) -> DialectChoice {
         DialectArg::Native => DialectChoice::Native,
         DialectArg::Xml => DialectChoice::Xml,
     }
-}
-
-fn limits(configured: &Limits) -> TurnLimits {
-    let mut limits = TurnLimits::default();
-    limits.rounds = configured.rounds.unwrap_or(limits.rounds);
-    limits.calls = configured.calls.unwrap_or(limits.calls);
-    limits.tokens = configured.tokens.unwrap_or(limits.tokens);
-    limits.time = configured.turn_timeout.unwrap_or(limits.time);
-    limits
 }

@@ -1,5 +1,6 @@
 //! `carrick route`
 
+use super::ask::turn_failed;
 use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
 use crate::frontend::{Listener, frontend, observer};
@@ -9,7 +10,9 @@ use crate::setup::{self, Setup};
 use carrick::proto::xml::decode::Form;
 use carrick_host::dialect::{Ask, Dialect, Outcome, RouteItem, Status, fit, read, render};
 use carrick_host::registry::Catalog;
-use carrick_host::turn::{Calls, Done, Event, Target, TurnError, Wanted, outcome};
+use carrick_host::turn::{
+    Calls, Done, Event, Tally, Target, TurnError, TurnLimits, Wanted, outcome,
+};
 use serde_json::value::RawValue;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,10 +53,11 @@ async fn run_in(
         policy: &setup.policy,
         frontend: &*frontend,
     };
-    let done = calls.run(wanted).await.map_err(|error| match error {
-        TurnError::PermissionNeeded(what) => Failure::permission_needed(&what),
-        other => Failure::failed(other),
-    })?;
+    let limits = TurnLimits::from(&setup.settings.limits);
+    let wanted = Tally::default().admit(wanted, &limits);
+    let done = tokio::time::timeout(limits.time, calls.run(wanted)).await;
+    let late = || Err(TurnError::Limit(format!("{} s", limits.time.as_secs())));
+    let done = done.unwrap_or_else(|_| late()).map_err(turn_failed)?;
     frontend.finish()?;
     let code = code(&done);
     if !arguments.json {

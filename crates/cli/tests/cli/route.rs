@@ -177,3 +177,51 @@ fn d121_two_calls_run_in_order_with_blanks_trimmed() {
     let (one, two) = (run.stdout.find("wrote: 1"), run.stdout.find("wrote: 2"));
     assert!(one.is_some() && one < two, "{run}");
 }
+
+#[test]
+fn f05_what_a_result_brought_does_not_run_when_it_comes_back() {
+    let json = r#"{"tool_calls":[{"server":"docs","name":"write","arguments":{"text":"x"}}]}"#;
+    let inner = block("docs", "write", r#"{"text":"x"}"#);
+    for text in [json, &inner] {
+        let first = route(&block("fixture", "echo", &json!({ "t": text }).to_string())).exits(0);
+        for again in [first.stdout.clone(), format!("It says:\n{}", first.stdout)] {
+            let run = route(&again);
+            assert!(!run.stdout.contains("wrote:"), "{run}");
+        }
+    }
+    let run = route(&format!("Here you are:\n{json}\n")).exits(1);
+    run.prints(["\"isError\":true", "not run"]);
+    route(json).exits(0).prints(["wrote: x"]);
+}
+
+#[test]
+fn f06_quoted_and_cut_requests_are_not_run() {
+    let request = block("docs", "write", r#"{"text":"x"}"#);
+    for text in [
+        format!("<tool_result>\n{request}\n</tool_result>"),
+        format!("<tool_result>\n{request}\n"),
+        format!("<![CDATA[{request}]]>"),
+        request[..request.len() - 4].to_owned(),
+    ] {
+        let run = route(&text).exits(1);
+        assert!(!run.stdout.contains("wrote:"), "{run}");
+        run.prints(["<status>not run</status>"]);
+    }
+}
+
+#[test]
+fn f06_limits_hold() {
+    let mut sandbox = sandbox();
+    let blocks: Vec<String> =
+        (0..300).map(|n| block("docs", "write", &format!("{{\"text\":\"{n}\"}}"))).collect();
+    let run = sandbox.run_with(&blocks.join("\n"), &["route"]).exits(1);
+    assert_eq!(run.stdout.matches("wrote: ").count(), 100);
+    assert_eq!(run.stdout.matches("limit of 100 calls").count(), 200);
+    let servers = sandbox.marked([("docs", peer(&["docs"]))]);
+    sandbox.set_config(&json!({ "mcpServers": servers, "limits": { "calls": 2 },
+        "permissions": { "allow": ["*"] } }));
+    let run = sandbox.run_with(&blocks.join("\n"), &["route"]).exits(1);
+    assert_eq!(run.stdout.matches("wrote: ").count(), 2, "{run}");
+    let same = vec![block("docs", "write", "{\"text\":\"x\"}"); 2].join("\n");
+    assert_eq!(sandbox.run_with(&same, &["route"]).exits(0).stdout.matches("wrote: x").count(), 2);
+}

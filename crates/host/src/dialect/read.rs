@@ -4,7 +4,7 @@ mod native;
 #[cfg(test)]
 mod tests;
 
-use carrick::proto::xml::decode::{Decoded, Decoder, Finish, Form, Limits, NotRun, Reason};
+use carrick::proto::xml::decode::{Decoded, Decoder, Finish, Form, Forms, Limits, NotRun, Reason};
 use serde_json::value::RawValue;
 
 use super::{Ask, Dialect, RouteItem};
@@ -23,8 +23,11 @@ const TELLING: [&str; 4] = ["\"tool_calls\"", "\"tool_use\"", "\"function_call\"
 /// - the plain form `{"tool_calls":[{"name":…,"arguments":{…}}]}`, or its array.
 ///
 /// Where such a message holds no native call, its text is searched, as is all text that
-/// is not JSON, for the XML form and its neighbours. What was recognised and must not be
-/// run is among the result as [`Ask::Refused`].
+/// is not JSON, for the XML form and its neighbours in tags. So the form of the whole
+/// text decides: JSON among other text is data that a model repeats as often as a
+/// request, and is not run. Of several values in a row, only those after the last one
+/// that is not a model's count: those before it have been answered. What was recognised
+/// and must not be run is among the result as [`Ask::Refused`].
 pub fn read(text: &str) -> Vec<RouteItem> {
     let text = text.trim_start_matches('\u{feff}').trim();
     if !text.starts_with(['{', '[']) {
@@ -33,7 +36,7 @@ pub fn read(text: &str) -> Vec<RouteItem> {
     let values: Result<Vec<&RawValue>, _> =
         serde_json::Deserializer::from_str(text).into_iter().collect();
     let error = match values {
-        Ok(values) => return values.into_iter().flat_map(native::read_value).collect(),
+        Ok(values) => return native::read_values(&values),
         Err(error) => error,
     };
     let items = read_text(text, Finish::Ended);
@@ -46,7 +49,7 @@ pub fn read(text: &str) -> Vec<RouteItem> {
 
 /// Requests in prose.
 fn read_text(text: &str, finish: Finish) -> Vec<RouteItem> {
-    let mut decoder = Decoder::new(Limits::default());
+    let mut decoder = Decoder::of(Forms::Tagged, Limits::default());
     decoder.push(text);
     decoder.finish(finish);
     std::iter::from_fn(|| decoder.next()).filter_map(RouteItem::from_decoded).collect()

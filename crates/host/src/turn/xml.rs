@@ -9,7 +9,9 @@ use crate::dialect::{
 };
 use crate::model::{Block, Event as Said, Message, Model, Request, Role, StopReason};
 use crate::registry::ServerTools;
-use carrick::proto::xml::decode::{Call, Decoded, Decoder, Finish, Form, Limits, NotRun, Reason};
+use carrick::proto::xml::decode::{
+    Call, Decoded, Decoder, Finish, Form, Forms, Limits, NotRun, Reason, Shown,
+};
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -115,7 +117,8 @@ impl Turn<'_> {
         let mut heard = Heard::default();
         let mut limits = Limits::default();
         limits.excerpt = EXCERPT;
-        let mut decoder = Decoder::new(limits);
+        // What it was not taught may be data that it repeats.
+        let mut decoder = Decoder::of(Forms::Taught, limits);
         let mut stream = model.stream(request);
         while let Some(said) = stream.next().await {
             match said? {
@@ -145,8 +148,9 @@ impl Turn<'_> {
                     heard.asked.push(self.resource_asked(id, server, uri));
                 }
                 Decoded::NotRun(mut refused) => {
-                    // What is only shown is part of what the model says.
-                    if matches!(refused.reason, Reason::Shown(_)) {
+                    // What is only shown is part of what the model says. All but this has
+                    // come as text already.
+                    if refused.reason == Reason::Shown(Shown::Prose) {
                         self.say(heard, std::mem::take(&mut refused.raw));
                     }
                     heard.asked.push(refused_asked(id, refused));

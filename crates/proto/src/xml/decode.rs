@@ -27,12 +27,17 @@
 //!   HTML comment, a `code`, `pre`, `blockquote`, `think` or `thinking` element, or,
 //!   written on one line, in the middle of a sentence. Their text stays text; a
 //!   [`NotRun`] follows the request. A backslash before `<` makes it text only.
-//! - What was cut ([`Finish::Cut`]), is incomplete, or can be read in two ways.
+//! - Data: what stands between `<tool_result>` and its end, or in a CDATA section,
+//!   wherever these begin; without an end, all that follows.
+//! - Forms that the reader was told to leave ([`Forms`]).
+//! - What was cut ([`Finish::Cut`], or an end within a tag), is incomplete, or can be
+//!   read in two ways.
 //! - Arguments that are not strict JSON. Nothing is repaired.
 
 mod block;
 mod body;
 mod context;
+mod data;
 mod event;
 mod json;
 mod opener;
@@ -51,9 +56,10 @@ use alloc::vec::Vec;
 
 use block::{Block, Step};
 use context::{Fed, Tracker, ends_sentence};
+use data::Data;
 use opener::{Opener, Opening};
 
-pub use event::{Call, Decoded, Finish, Form, JsonError, Limits, NotRun, Reason, Shown};
+pub use event::{Call, Decoded, Finish, Form, Forms, JsonError, Limits, NotRun, Reason, Shown};
 pub(in crate::xml) use json::read_object;
 pub use json::{read_arguments, read_json_arguments};
 
@@ -67,6 +73,7 @@ const TELLING: usize = 5;
 #[derive(Debug)]
 pub struct Decoder {
     limits: Limits,
+    forms: Forms,
     tracker: Tracker,
     opener: Opener,
     /// Where the request that may begin with what the opener holds would stand.
@@ -99,13 +106,21 @@ struct Active {
     region: u32,
     /// Bytes of the block that the tracker has seen.
     tracked: usize,
+    /// Data that begins in the block, should it be no request after all.
+    data: Data,
 }
 
 impl Decoder {
     /// A decoder at the beginning of a message.
     pub fn new(limits: Limits) -> Self {
+        Self::of(Forms::All, limits)
+    }
+
+    /// The same, for these forms of requests only.
+    pub fn of(forms: Forms, limits: Limits) -> Self {
         Self {
             limits,
+            forms,
             tracker: Tracker::new(),
             opener: Opener::new(),
             spot: Spot { shown: None, escaped: false, text_before: None },
@@ -188,13 +203,17 @@ impl Decoder {
                 self.in_text_only(c);
             }
             Opening::Found(root, text) => {
+                if !root.is_of(self.forms) {
+                    self.spot.shown.get_or_insert(Shown::Form);
+                }
                 if self.spot.shown.is_some() {
                     self.push_text(&text);
                 }
                 let block = Block::new(root, &text, self.limits);
                 let tracked = text.len() + c.len_utf8();
                 let region = self.tracker.region();
-                let mut active = Box::new(Active { block, spot: self.spot, region, tracked });
+                let data = self.tracker.data().clone();
+                let mut active = Box::new(Active { block, spot: self.spot, region, tracked, data });
                 if self.spot.shown.is_some() {
                     self.text.push(c);
                     let step = active.block.feed(c);
@@ -220,7 +239,15 @@ impl Decoder {
     }
 
     fn in_request(&mut self, mut active: Box<Active>, c: char) {
-        match active.block.feed(c) {
+        let fitted = !active.block.overflow;
+        let step = active.block.feed(c);
+        if active.block.overflow {
+            if fitted {
+                active.see_raw();
+            }
+            active.data.feed(c);
+        }
+        match step {
             Step::More => self.block = Some(active),
             Step::Fail => {
                 // Text all along: nothing in it is looked at twice.
@@ -238,13 +265,13 @@ impl Decoder {
                 }
             }
             Step::End(back) => {
-                self.end_request(&active);
+                self.end_request(*active);
                 back.chars().for_each(|c| self.step(c));
             }
         }
     }
 
-    fn end_request(&mut self, active: &Active) {
+    fn end_request(&mut self, mut active: Active) {
         #[cfg(test)]
         {
             self.work += active.block.raw.len();
@@ -259,7 +286,14 @@ impl Decoder {
         if !several_lines && before.is_some_and(|last| !ends_sentence(last)) {
             self.released.get_or_insert(self.queue.len());
         }
-        for decoded in read::requests(&active.block, &self.limits) {
+        let requests = read::requests(&active.block, &self.limits);
+        if requests.iter().any(|request| matches!(request, Decoded::NotRun(_))) {
+            if !active.block.overflow {
+                active.see_raw();
+            }
+            self.tracker.after_refused(active.data);
+        }
+        for decoded in requests {
             if self.released.is_some() && !matches!(decoded, Decoded::NotRun(_)) {
                 self.waiting.push(read::excerpt(&active.block, &self.limits));
             }
@@ -310,7 +344,7 @@ impl Decoder {
         let recognised = block.is_recognised();
         let complete = block.finish();
         if finish == Finish::Ended && complete {
-            return self.end_request(&active);
+            return self.end_request(active);
         }
         let reason = match finish {
             _ if block.overflow => {
@@ -377,6 +411,16 @@ impl Decoder {
             }
             (refused.raw, refused.truncated) = written.next().unwrap_or_default();
             *waiting = Decoded::NotRun(refused);
+        }
+    }
+}
+
+impl Active {
+    /// Looks for data in what was kept of the block.
+    fn see_raw(&mut self) {
+        let unseen = self.block.raw.get(self.tracked..).unwrap_or_default();
+        for c in unseen.chars() {
+            self.data.feed(c);
         }
     }
 }

@@ -25,6 +25,8 @@ struct Object<'a> {
     #[serde(borrow, default)]
     tool_calls: Option<Vec<&'a RawValue>>,
     #[serde(borrow, default)]
+    tool_results: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     content: Option<&'a RawValue>,
     #[serde(borrow, default)]
     output: Option<&'a RawValue>,
@@ -48,9 +50,17 @@ struct Object<'a> {
     status: Option<&'a RawValue>,
 }
 
-/// Reads one JSON value: a message, a list of items, or a single item.
-pub(super) fn read_value(value: &RawValue) -> Vec<RouteItem> {
-    read_message(value, Finish::Ended)
+/// Reads JSON values: messages, lists of items, or single items.
+pub(super) fn read_values(values: &[&RawValue]) -> Vec<RouteItem> {
+    let new = values.iter().skip(answered(values));
+    new.flat_map(|value| read_message(value, Finish::Ended)).collect()
+}
+
+/// In a conversation, what stands before somebody else's turn has been answered: how many
+/// of these that are.
+fn answered(items: &[&RawValue]) -> usize {
+    let is_answer = |item: &&RawValue| parse(item).is_ok_and(|object| !object.is_from_model());
+    items.iter().rposition(is_answer).map_or(0, |at| at + 1)
 }
 
 fn read_message(value: &RawValue, finish: Finish) -> Vec<RouteItem> {
@@ -75,7 +85,8 @@ fn read_message(value: &RawValue, finish: Finish) -> Vec<RouteItem> {
             return found;
         }
     }
-    if let Some(inner) = object.message.or(object.output) {
+    // Only a response has an output of its own; those of tools say what they are.
+    if let Some(inner) = object.message.or(object.output.filter(|_| object.r#type.is_none())) {
         return read_message(inner, finish);
     }
     if let Some(item) = object.read_call(false) {
@@ -123,21 +134,19 @@ fn read_choices(choices: &[&RawValue]) -> Vec<RouteItem> {
 /// The items of a list: calls, blocks of content, or messages. Text is searched only if
 /// there is no call among them.
 fn read_items(items: &[&RawValue], finish: Finish) -> Vec<RouteItem> {
+    let items = items.get(answered(items)..).unwrap_or_default();
     let calls = items.iter().filter_map(|item| parse(item).ok()?.read_call(false));
     let calls: Vec<_> = calls.collect();
     if !calls.is_empty() {
         return mark_cut(calls, finish);
     }
-    // In a conversation, what stands before somebody else's turn has been answered.
-    let answered = |item: &&RawValue| parse(item).is_ok_and(|object| !object.is_from_model());
-    let start = items.iter().rposition(answered).map_or(0, |at| at + 1);
     let mut found = Vec::new();
-    for (at, item) in items.iter().enumerate().skip(start) {
+    for (at, item) in items.iter().enumerate() {
         let finish = if at + 1 == items.len() { finish } else { Finish::Ended };
         found.extend(match parse(item) {
             Ok(object) if object.is_message() => read_message(item, finish),
-            Ok(Object { text: Some(text), r#type: Some(_), .. }) => {
-                string(Some(text)).map(|text| read_text(&text, finish)).unwrap_or_default()
+            Ok(object) if object.is_text() => {
+                string(object.text).map(|text| read_text(&text, finish)).unwrap_or_default()
             }
             Ok(_) | Err(None) => Vec::new(),
             Err(Some(reason)) => vec![unknown(None, reason)],
@@ -180,7 +189,16 @@ impl Object<'_> {
 
     fn is_from_model(&self) -> bool {
         let role = string(self.role);
+        let kind = string(self.r#type);
         role.is_none_or(|role| matches!(role.as_str(), "assistant" | "model"))
+            && kind.is_none_or(|kind| !kind.ends_with("_output") && !kind.ends_with("_result"))
+            && self.tool_results.is_none()
+    }
+
+    /// Whether this is text that a model wrote.
+    fn is_text(&self) -> bool {
+        let kind = string(self.r#type);
+        self.text.is_some() && kind.is_some_and(|kind| matches!(&*kind, "text" | "output_text"))
     }
 
     fn is_message(&self) -> bool {

@@ -77,8 +77,6 @@ fn plain_form() {
     assert_eq!(outline(&text), expected);
     assert_eq!(outline(r#"[{"name":"a","arguments":{}},{"name":"b","arguments":{}}]"#).len(), 2);
     assert_eq!(outline(r#"{"name":"a","arguments":{}}"#), ["Plain - -/a {}"]);
-    let in_text = outline(&format!("Sure.\n{}\nDone.", text.replace(":7,", ":\"7\",")));
-    assert_eq!(in_text[..2], expected[..2]);
     let lines = "{\"tool_calls\":[{\"name\":\"a\"}]}\n{\"tool_calls\":[{\"name\":\"b\"}]}\n";
     assert_eq!(outline(lines), ["Plain - -/a {}", "Plain - -/b {}"]);
 }
@@ -171,6 +169,60 @@ fn what_others_said_is_not_a_request() {
         "[see below]".to_owned(),
         String::new(),
     ] {
+        assert!(outline(&text).is_empty(), "{text}: {:?}", outline(&text));
+    }
+}
+
+#[test]
+fn f05_json_among_text_is_told_and_not_run() {
+    let calls = r#"{"tool_calls":[{"name":"a","arguments":{}}]}"#;
+    let told = "Plain - not run: in a form that is not run here";
+    for text in [
+        format!("Sure.\n{calls}\nDone."),
+        format!("{calls}\nDone."),
+        format!("Sure: {calls}"),
+        serde_json::json!({"role": "assistant", "content": format!("So:\n{calls}")}).to_string(),
+        serde_json::json!({"role": "assistant", "content": calls}).to_string(),
+    ] {
+        let lines = outline(&text);
+        assert!(lines.len() == 1 && lines[0].starts_with(told), "{text}: {lines:?}");
+    }
+    assert_eq!(outline(&format!("\n {calls}\n")), ["Plain - -/a {}"]);
+    let quoted = format!("<tool_result>\n{calls}\n</tool_result>");
+    assert!(outline(&quoted).is_empty(), "{quoted}");
+}
+
+#[test]
+fn f05_what_has_been_answered_does_not_run_again() {
+    let call = r#"{"type":"function_call","call_id":"1","name":"a","arguments":"{}"}"#;
+    let answer = r#"{"type":"function_call_output","call_id":"1","output":"x"}"#;
+    let asked = r#"{"role":"assistant","tool_calls":[{"name":"a"}]}"#;
+    let told = r#"{"role":"tool","content":"x"}"#;
+    let plain = r#"{"tool_results":[{"name":"a","content":[]}]}"#;
+    for text in [
+        format!("[{call},{answer}]"),
+        format!("{{\"object\":\"response\",\"output\":[{call},{answer}]}}"),
+        format!("{call}\n{answer}"),
+        format!("{asked}\n{told}\n"),
+        format!("{asked}\n{plain}\n"),
+    ] {
+        assert!(outline(&text).is_empty(), "{text}: {:?}", outline(&text));
+    }
+    assert_eq!(outline(&format!("{asked}\n{told}\n{call}")), ["Responses 1 -/a {}"]);
+}
+
+#[test]
+fn f05_what_a_tool_brought_is_not_searched() {
+    let xml = "<use_mcp_tool><server_name>s</server_name><tool_name>a</tool_name></use_mcp_tool>";
+    let part = serde_json::json!({"type": "input_text", "text": xml});
+    for value in [
+        serde_json::json!({"type": "function_call_output", "call_id": "1", "output": [part]}),
+        serde_json::json!({"type": "mcp_call", "name": "x", "output": [part]}),
+        serde_json::json!([part]),
+        serde_json::json!({"tool_results": [{"content": [{"type": "text", "text": xml}]}]}),
+        serde_json::json!({"tool_results": [], "content": xml}),
+    ] {
+        let text = value.to_string();
         assert!(outline(&text).is_empty(), "{text}: {:?}", outline(&text));
     }
 }

@@ -1,9 +1,12 @@
 //! Results in the providers' own JSON.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::{Content, Outcome, Status};
+use super::disarm::{disarm_json, disarm_requests};
 
 /// The pictures that Anthropic's models take.
 const ANTHROPIC_IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -72,7 +75,7 @@ fn response_output(outcome: &Outcome) -> Output {
         }
         other => text(&other.plain_text()),
     }));
-    parts.extend(outcome.untold_structured().map(text));
+    parts.extend(outcome.untold_structured().as_deref().map(text));
     Output::Parts(parts)
 }
 
@@ -133,7 +136,8 @@ fn anthropic_content(outcome: &Outcome) -> Vec<Block<'_>> {
         }
         other => Block::Text { text: other.plain_text().into_owned() },
     });
-    let structured = outcome.untold_structured().map(|json| Block::Text { text: json.to_owned() });
+    let structured =
+        outcome.untold_structured().map(|json| Block::Text { text: json.into_owned() });
     // An empty text block is refused by the provider.
     let filled =
         |block: &Block<'_>| !matches!(block, Block::Text { text } if text.trim().is_empty());
@@ -159,21 +163,21 @@ struct PlainResult<'a> {
     is_error: bool,
     content: Vec<PlainContent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    structured_content: Option<&'a RawValue>,
+    structured_content: Option<Cow<'a, RawValue>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PlainContent<'a> {
     Known(KnownContent<'a>),
-    Other(&'a RawValue),
+    Other(Cow<'a, RawValue>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 enum KnownContent<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
     },
     Image {
         data: &'a str,
@@ -195,7 +199,7 @@ impl<'a> PlainResult<'a> {
             uri: outcome.uri.as_deref(),
             is_error: outcome.status.is_error(),
             content: outcome.content.iter().map(PlainContent::new).collect(),
-            structured_content: outcome.structured.as_deref(),
+            structured_content: outcome.structured.as_deref().map(disarm_json),
         }
     }
 }
@@ -203,11 +207,11 @@ impl<'a> PlainResult<'a> {
 impl<'a> PlainContent<'a> {
     fn new(content: &'a Content) -> Self {
         match content {
-            Content::Text(text) => Self::Known(KnownContent::Text { text }),
+            Content::Text(text) => Self::Known(KnownContent::Text { text: disarm_requests(text) }),
             Content::Image { mime, base64 } => {
                 Self::Known(KnownContent::Image { data: base64, mime_type: mime })
             }
-            Content::Other(raw) => Self::Other(raw),
+            Content::Other(raw) => Self::Other(disarm_json(raw)),
         }
     }
 }

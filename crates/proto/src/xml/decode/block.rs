@@ -7,7 +7,7 @@ use alloc::string::{String, ToString};
 use core::ops::Range;
 
 use super::body::Boundary;
-use super::event::{Limits, Reason};
+use super::event::{Forms, Limits, Reason};
 use super::tag::{Tag, TagReader};
 use super::value::Values;
 
@@ -40,6 +40,15 @@ impl Root {
             Self::ToolCall => "tool_call",
             Self::Function => "function",
             Self::Object => "",
+        }
+    }
+
+    /// Whether requests that start so are among those that run.
+    pub(super) fn is_of(self, forms: Forms) -> bool {
+        match self {
+            Self::UseTool | Self::AccessResource => true,
+            Self::ToolCall | Self::Function => forms != Forms::Taught,
+            Self::Object => forms == Forms::All,
         }
     }
 
@@ -198,19 +207,23 @@ impl Block {
             || matches!(self.state, State::Text(_) | State::Json(_) | State::Value)
     }
 
-    /// Ends the request where the output ended by itself. True if nothing but closing
-    /// tags is missing.
+    /// Ends the request where the output ended by itself. True if nothing but the last
+    /// closing tag is missing, all of it: what ends within a tag was cut.
     pub(super) fn finish(&mut self) -> bool {
         if self.nested > 0 {
             return false;
         }
         match core::mem::replace(&mut self.state, State::Between) {
-            State::Json(json) if json.boundary.is_complete() => {
-                let end = json.tag.map_or(self.raw.len(), |(_, start)| start);
-                self.take_json(json.start..end);
+            State::Json(json)
+                if json.boundary.is_complete()
+                    && json.tag.is_none()
+                    && (self.whole || self.root == Root::Function)
+                    && !self.wrapped =>
+            {
+                self.take_json(json.start..self.raw.len());
                 true
             }
-            State::Between | State::Tag(_) => self.settled.is_some(),
+            State::Between => self.settled.is_some(),
             _ => false,
         }
     }

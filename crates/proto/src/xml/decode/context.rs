@@ -4,6 +4,7 @@
 //! code fences, inline code, quotations; and a few HTML elements. It is fed every
 //! character once and keeps no text.
 
+use super::data::{self, Data};
 use super::event::Shown;
 use super::region::Elements;
 
@@ -28,6 +29,7 @@ pub(super) struct Tracker {
     /// The quotation mark that closes the quotation we are in.
     closing_mark: Option<char>,
     elements: Elements,
+    data: Data,
     blank: bool,
     /// The last character of text on this line, before the current one.
     before: Option<char>,
@@ -81,6 +83,7 @@ impl Tracker {
             ticks: 0,
             closing_mark: None,
             elements: Elements::new(),
+            data: Data::new(),
             blank: true,
             before: None,
             last: None,
@@ -93,6 +96,23 @@ impl Tracker {
     /// Takes one character. `in_request` says that it belongs to a request shown as an
     /// example, whose own quotes mean nothing to the text around it.
     pub(super) fn feed(&mut self, c: char, in_request: bool) -> Fed {
+        match self.data.feed(c) {
+            data::Fed::Said => return self.feed_said(c, in_request),
+            // The tag is a word of the message, whatever it opens.
+            data::Fed::Begins => {
+                self.feed_said('>', in_request);
+            }
+            data::Fed::Named => return self.feed_said(c, in_request),
+            data::Fed::Data => {}
+            data::Fed::Ends => self.region += 1,
+        }
+        self.before_previous = self.previous;
+        self.previous = c;
+        Fed::Content
+    }
+
+    /// Takes one character of what the model says itself.
+    fn feed_said(&mut self, c: char, in_request: bool) -> Fed {
         self.before = self.last;
         let fed = if self.elements.shown().is_some() {
             self.in_element(c);
@@ -116,6 +136,9 @@ impl Tracker {
 
     /// What kind of example the character just fed stands in.
     pub(super) fn shown(&self) -> Option<Shown> {
+        if self.data.is_open() {
+            return Some(if self.data.is_cdata() { Shown::Cdata } else { Shown::Result });
+        }
         if let Some(shown) = self.elements.shown() {
             return Some(shown);
         }
@@ -161,6 +184,17 @@ impl Tracker {
     /// Whether a backslash stands right before the character just fed.
     pub(super) fn escaped(&self) -> bool {
         self.before_previous == '\\'
+    }
+
+    /// Where data begins and ends, as far as that is known.
+    pub(super) fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// Tells that a request was taken out of the text that cannot be read: data may have
+    /// begun in it.
+    pub(super) fn after_refused(&mut self, data: Data) {
+        self.data = data;
     }
 
     /// Tells that a request has been taken out of the text here.

@@ -86,6 +86,16 @@ impl TagReader {
         Self { name: name.into(), stage: Stage::Name, ..Self::new() }
     }
 
+    /// Whether nothing has been read after `<`.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Start) && !self.closing
+    }
+
+    /// Whether what was read is the beginning of `</name>`.
+    pub(super) fn begins_closing(&self, name: &str) -> bool {
+        self.closing && name.starts_with(&self.name)
+    }
+
     pub(super) fn feed(&mut self, c: char) -> TagStep {
         let step = match self.stage {
             Stage::Start => self.start(c),

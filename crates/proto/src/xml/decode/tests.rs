@@ -1,6 +1,7 @@
 //! The decoder as a whole.
 
 mod cases;
+mod data;
 mod forms;
 mod hostile;
 mod shown;

@@ -60,6 +60,12 @@ impl Block {
     }
 
     pub(super) fn in_tag(&mut self, mut reader: TagReader, c: char) -> Step {
+        // All that follows a cut tag may be the line break that ends every text.
+        let tail = self.settled.map_or(LONGEST_TAIL, |settled| self.raw.len() - settled);
+        if reader.is_new() && c.is_whitespace() && tail < LONGEST_TAIL {
+            self.state = State::Tag(reader);
+            return Step::More;
+        }
         match reader.feed(c) {
             TagStep::More => {
                 self.state = State::Tag(reader);
@@ -70,7 +76,13 @@ impl Block {
             TagStep::Cdata | TagStep::NotATag => {}
         }
         match self.settled {
-            Some(settled) if self.nested == 0 => return self.end_at(settled),
+            Some(settled) if self.nested == 0 => {
+                let wrapper = self.wrapped && reader.begins_closing(Root::ToolCall.name());
+                if reader.begins_closing(self.root.name()) || wrapper {
+                    self.fault(Reason::Incomplete);
+                }
+                return self.end_at(settled);
+            }
             None if !self.is_recognised() => return Step::Fail,
             _ => {}
         }

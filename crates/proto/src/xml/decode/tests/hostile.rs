@@ -40,6 +40,10 @@ fn fragment() -> impl Strategy<Value = String> {
         "<parameter=b>",
         "</parameter>",
         "<![CDATA[",
+        "<tool_result>",
+        "</tool_result>",
+        "<tool_",
+        "result",
         "]]>",
         "&quot;",
         "<!--",
@@ -79,7 +83,7 @@ fn fragment() -> impl Strategy<Value = String> {
     ]
 }
 
-fn message() -> impl Strategy<Value = String> {
+pub(super) fn message() -> impl Strategy<Value = String> {
     proptest::collection::vec(fragment(), 0..40).prop_map(|parts| parts.concat())
 }
 
