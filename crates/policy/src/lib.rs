@@ -18,9 +18,11 @@ mod hash;
 pub mod json;
 pub mod names;
 pub mod near;
+mod number;
 mod pattern;
 mod pinned;
 mod policy;
+mod reading;
 mod visible;
 
 pub use definition::{DefinitionError, ToolDefinition};

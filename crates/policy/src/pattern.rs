@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use unicode_normalization::UnicodeNormalization;
+
+use crate::number::Number;
 use crate::visible::quoted;
 
 /// Which calls a rule is about.
@@ -24,7 +27,20 @@ pub struct Pattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Condition {
     pub(super) argument: String,
-    pub(super) value: Glob,
+    pub(super) value: Wanted,
+}
+
+/// What a value must look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    glob: Glob,
+    /// The same in compatibility form.
+    composed: Glob,
+    /// The same in small letters.
+    folded: Glob,
+    /// What it is without wildcards.
+    literal: Option<String>,
+    number: Option<Number>,
 }
 
 /// A text that is no [`Pattern`].
@@ -48,6 +64,41 @@ impl Pattern {
 
     pub(super) fn conditions(&self) -> &[Condition] {
         &self.conditions
+    }
+}
+
+impl Wanted {
+    fn new(tokens: &[Token]) -> Self {
+        let glob = Glob(tokens.to_vec());
+        let literal: Option<String> = tokens.iter().map(|token| token.letter()).collect();
+        Self {
+            composed: glob.rewritten(|text| text.nfkc().collect()),
+            folded: glob.rewritten(|text| text.nfkc().flat_map(char::to_lowercase).collect()),
+            number: literal.as_deref().and_then(Number::parse),
+            glob,
+            literal,
+        }
+    }
+
+    /// Whether the whole of `text` fits.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        self.glob.matches(text) || self.composed.matches(text)
+    }
+
+    /// Whether it would fit if the case of letters did not count.
+    pub(super) fn matches_folded(&self, text: &str) -> bool {
+        let text: String = text.nfkc().flat_map(char::to_lowercase).collect();
+        self.folded.matches(&text)
+    }
+
+    /// Whether it is this very text, without any wildcard.
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.literal.as_deref() == Some(text)
+    }
+
+    /// The number that it is, if it is one.
+    pub(super) fn number(&self) -> Option<&Number> {
+        self.number.as_ref()
     }
 }
 
@@ -101,6 +152,16 @@ enum Token {
     One,
 }
 
+impl Token {
+    /// The character, unless it is a wildcard.
+    fn letter(self) -> Option<char> {
+        match self {
+            Self::Literal(character) | Self::Mark(character) => Some(character),
+            Self::Any | Self::One => None,
+        }
+    }
+}
+
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::with_capacity(text.len());
     let mut characters = text.chars();
@@ -123,13 +184,9 @@ fn position(tokens: &[Token], mark: char) -> Option<usize> {
 fn condition(tokens: &[Token]) -> Option<Condition> {
     let equals = position(tokens, '=')?;
     let (name, value) = (tokens.get(..equals)?, tokens.get(equals + 1..)?);
-    let letter = |token: &Token| match token {
-        Token::Literal(character) | Token::Mark(character) => Some(*character),
-        Token::Any | Token::One => None,
-    };
-    let argument: String = name.iter().map(letter).collect::<Option<_>>()?;
+    let argument: String = name.iter().map(|token| token.letter()).collect::<Option<_>>()?;
     let argument = argument.trim_start().to_owned();
-    (!argument.is_empty()).then(|| Condition { argument, value: Glob(value.to_vec()) })
+    (!argument.is_empty()).then(|| Condition { argument, value: Wanted::new(value) })
 }
 
 /// A sequence of characters and wildcards.
@@ -137,6 +194,26 @@ fn condition(tokens: &[Token]) -> Option<Condition> {
 pub(super) struct Glob(Vec<Token>);
 
 impl Glob {
+    /// The same with each stretch between wildcards rewritten.
+    fn rewritten(&self, rewrite: impl Fn(&str) -> String) -> Self {
+        let mut tokens = Vec::with_capacity(self.0.len());
+        let mut stretch = String::new();
+        let end = |stretch: &mut String, tokens: &mut Vec<Token>| {
+            tokens.extend(rewrite(&std::mem::take(stretch)).chars().map(Token::Literal));
+        };
+        for token in &self.0 {
+            match token.letter() {
+                Some(character) => stretch.push(character),
+                None => {
+                    end(&mut stretch, &mut tokens);
+                    tokens.push(*token);
+                }
+            }
+        }
+        end(&mut stretch, &mut tokens);
+        Self(tokens)
+    }
+
     /// Whether the whole of `text` fits. Time is bounded by the product of the
     /// lengths: on a mismatch only the last `*` is tried further on.
     pub(super) fn matches(&self, text: &str) -> bool {

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::json;
 use crate::pattern::{Condition, Pattern};
+use crate::reading::{self, Seen};
 use crate::visible::{quoted, visible};
 
 /// What a rule says about the calls that it matches.
@@ -68,7 +69,8 @@ impl Rule {
         if !reaches || !self.pattern.matches_tool(call.server, call.tool) {
             return Match::No;
         }
-        let matches = self.pattern.conditions().iter().map(|condition| arguments.judge(condition));
+        let matches = self.pattern.conditions().iter();
+        let matches = matches.map(|condition| arguments.judge(self.effect, condition));
         matches.fold(Match::Yes, Match::and)
     }
 }
@@ -109,6 +111,14 @@ pub struct Decision {
     pub reason: Reason,
 }
 
+impl Decision {
+    /// Whether a rule that denies may be meant. Then somebody must look; a general
+    /// permission is not enough.
+    pub fn may_be_denied(&self) -> bool {
+        matches!(&self.reason, Reason::Unclear(rule) if rule.effect == Effect::Deny)
+    }
+}
+
 /// What led to a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -130,10 +140,17 @@ pub enum Reason {
 /// servers that only read are allowed, and all else asks.
 ///
 /// A rule with a condition on an argument does not match a call without that
-/// argument. Some values cannot be judged by looking at them: an argument that
-/// stands there twice, a list or an object, a text with a `..` step in a path
-/// or with hidden characters, arguments that are no JSON object. Such a call is
-/// never allowed by that rule; if the rule says ask or deny, it asks.
+/// argument. What a server makes of a value is not known: it may decode percents,
+/// resolve a path, drop hidden characters, take letters for others that look the
+/// same. A rule that denies or asks holds if any reading of the value matches,
+/// one that allows only if all do. Numbers are compared by what they are worth.
+///
+/// Some values cannot be judged by looking at them: an argument that stands there
+/// twice, a list or an object, a text with a `..` step in a path or with hidden
+/// characters, arguments that are no JSON object; for rules that deny or ask also
+/// one that differs by the case of letters, in value or name. Such a call is never
+/// allowed by that rule; if the rule says ask or deny, it asks, and
+/// [`Decision::may_be_denied`] says that only a person may answer.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
@@ -244,38 +261,46 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn judge(&self, condition: &Condition) -> Match {
+    fn judge(&self, effect: Effect, condition: &Condition) -> Match {
         let Some(members) = &self.0 else { return Match::Unclear };
-        let mut named = members.iter().filter(|(name, _)| *name == condition.argument);
-        let value = match (named.next(), named.next()) {
-            (None, _) => return Match::No,
-            (Some(_), Some(_)) => return Match::Unclear,
-            (Some((_, value)), None) => value.get(),
-        };
-        let text = match value.as_bytes().first() {
-            Some(b'"') => match serde_json::from_str::<String>(value) {
-                Ok(text) => text,
-                Err(_) => return Match::Unclear,
-            },
-            Some(b'{' | b'[') => return Match::Unclear,
-            _ => value.to_owned(),
-        };
-        if is_evasive(&text) {
-            Match::Unclear
-        } else if condition.value.matches(&text) {
-            Match::Yes
-        } else {
-            Match::No
+        let wanted = reading::folded(&condition.argument);
+        let (mut named, mut like) = (Vec::new(), Vec::new());
+        for (name, value) in members {
+            if *name == condition.argument {
+                named.push(Seen::of(value.get(), &condition.value));
+            } else if reading::folded(name) == wanted {
+                like.push(Seen::of(value.get(), &condition.value));
+            }
+        }
+        match effect {
+            Effect::Allow => allows(&named, &like),
+            Effect::Ask | Effect::Deny => forbids(&named, &like),
         }
     }
 }
 
-/// Whether a text may mean something else than it looks like: a `..` step in
-/// a path, also percent-encoded, or hidden characters.
-fn is_evasive(text: &str) -> bool {
-    let decoded = text.to_ascii_lowercase();
-    let decoded = decoded.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
-    decoded.split(['/', '\\']).any(|step| step.trim() == "..") || visible(text) != text
+/// Whether a condition of a rule that allows holds: for all that the values of its
+/// argument may be taken for.
+fn allows(named: &[Seen], like: &[Seen]) -> Match {
+    match (named, like) {
+        ([], _) => Match::No,
+        ([seen], []) if seen.clear && seen.all => Match::Yes,
+        ([seen], []) if seen.clear && !seen.any => Match::No,
+        _ => Match::Unclear,
+    }
+}
+
+/// Whether a condition of a rule that asks or denies holds: for anything that the values
+/// of its argument, or of one whose name is nearly the same, may be taken for.
+fn forbids(named: &[Seen], like: &[Seen]) -> Match {
+    let doubtful = |seen: &Seen| !seen.clear || seen.nearly || seen.any;
+    if named.iter().any(|seen| seen.any) {
+        Match::Yes
+    } else if named.len() > 1 || named.iter().chain(like).any(doubtful) {
+        Match::Unclear
+    } else {
+        Match::No
+    }
 }
 
 #[cfg(test)]

@@ -121,7 +121,8 @@ fn permit(setup: &Setup, call: &Named<'_>, json: &[u8]) -> Result<(), Failure> {
         arguments: &String::from_utf8_lossy(json),
         builtin_read: false,
     });
-    if decision.verdict == Verdict::Deny {
+    // To name a call is no answer to whether a rule means it.
+    if decision.verdict == Verdict::Deny || decision.may_be_denied() {
         let text = format!("{}/{} may not run: {}", call.server, call.tool, decision.reason);
         return Err(Failure::new(Code::Permission, text));
     }

@@ -35,6 +35,14 @@ impl Approver {
     }
 
     pub(super) async fn decide(&self, approval: &Approval, frontend: &dyn Frontend) -> Verdict {
+        if approval.may_be_denied && self.who == Who::Yes {
+            print::say(format_args!(
+                "not run, whatever --yes says: {}\n{}",
+                approval.reason,
+                approval.description.trim_end()
+            ));
+            return Verdict::Deny;
+        }
         let text = || format!("{}\n({})", approval.description.trim_end(), approval.reason);
         let event = || permission(approval);
         self.permit(&approval.id, text, "Run it?", event, frontend).await

@@ -214,13 +214,13 @@ fn f06_limits_hold() {
     let mut sandbox = sandbox();
     let blocks: Vec<String> =
         (0..300).map(|n| block("docs", "write", &format!("{{\"text\":\"{n}\"}}"))).collect();
-    let run = sandbox.run_with(&blocks.join("\n"), &["route"]).exits(1);
+    let run = sandbox.run_with(blocks.join("\n"), &["route"]).exits(1);
     assert_eq!(run.stdout.matches("wrote: ").count(), 100);
     assert_eq!(run.stdout.matches("limit of 100 calls").count(), 200);
     let servers = sandbox.marked([("docs", peer(&["docs"]))]);
     sandbox.set_config(&json!({ "mcpServers": servers, "limits": { "calls": 2 },
         "permissions": { "allow": ["*"] } }));
-    let run = sandbox.run_with(&blocks.join("\n"), &["route"]).exits(1);
+    let run = sandbox.run_with(blocks.join("\n"), &["route"]).exits(1);
     assert_eq!(run.stdout.matches("wrote: ").count(), 2, "{run}");
     let same = vec![block("docs", "write", "{\"text\":\"x\"}"); 2].join("\n");
     assert_eq!(sandbox.run_with(&same, &["route"]).exits(0).stdout.matches("wrote: x").count(), 2);

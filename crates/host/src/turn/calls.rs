@@ -160,6 +160,7 @@ impl Calls<'_> {
             description: describe_call(server, tool, &arguments),
             arguments,
             reason: decision.reason.to_string(),
+            may_be_denied: decision.may_be_denied(),
         };
         match self.frontend.approve(&approval).await {
             Verdict::Allow => Ok(true),

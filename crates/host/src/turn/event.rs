@@ -160,6 +160,9 @@ pub struct Approval {
     pub description: String,
     /// Why it is asked.
     pub reason: String,
+    /// Whether a rule that denies may be meant. Then somebody must look at this very
+    /// call: a permission for all of them, such as `--yes`, is not enough.
+    pub may_be_denied: bool,
 }
 
 /// What was decided.

@@ -106,3 +106,31 @@ fn what_is_asked_shows_hidden_characters() {
     assert!(!run.stderr.contains('\u{202e}'), "{:?}", run.stderr);
     run.says(["u{202e}"]);
 }
+
+#[test]
+fn f07_yes_does_not_run_what_a_deny_rule_may_mean() {
+    let rules = json!({ "deny": ["fixture/echo(t=secret/*)"] });
+    for (text, runs) in [
+        (json!("a/../secret/x"), false),
+        (json!("a/../b"), false),
+        (json!("sec\u{200b}ret"), false),
+        (json!(["open"]), false),
+        (json!("open/x"), true),
+    ] {
+        let mut sandbox = sandbox(Some(rules.clone()));
+        let script = [
+            Reply::call("c", Tool::Named("fixture__echo"), &json!({ "t": text })),
+            Reply::text("Done."),
+        ];
+        let model = ScriptedModel::start(Provider::OpenAi, script).unwrap();
+        sandbox.use_model(Provider::OpenAi, &model);
+        let run = sandbox.run(&["ask", "--json", "--yes", "do it"]);
+        let run = run.exits(if runs { 0 } else { 3 });
+        let events = run.events();
+        let told = result_text(events.only("result"));
+        assert_eq!(told.contains("not run"), !runs, "{text}: {run}");
+    }
+    let sandbox = sandbox(Some(rules));
+    sandbox.run(&["call", "fixture", "echo", "t=a/../b"]).exits(3).says(["cannot be judged"]);
+    sandbox.run(&["call", "fixture", "echo", "t=open/x"]).exits(0).prints(["open/x"]);
+}
