@@ -115,13 +115,13 @@ impl Setup {
         };
         let mut config =
             Config::resolve(files, &approved, &environment::raw_variable, &places.current);
-        for warning in &config.warnings {
-            print::say(format_args!("warning: {}", shown(&warning.to_string())));
-        }
         // Settings alone take nothing away.
         if config.servers.is_empty() {
             let builtin = builtin_servers(&places.current);
             config.servers = builtin.into_iter().map(|s| (s.name.clone(), s)).collect();
+        }
+        for warning in config.warnings.iter().chain(&config.rules_without_server()) {
+            print::say(format_args!("warning: {}", shown(&warning.to_string())));
         }
         if arguments.timeout.is_some() {
             // The flag counts over every config.

@@ -57,6 +57,12 @@ impl Pattern {
         self.server.matches(server)
     }
 
+    /// The part that names servers, as text: wildcards as they are written, characters
+    /// taken as they are without their `\`.
+    pub fn server(&self) -> String {
+        self.server.0.iter().map(|token| token.written()).collect()
+    }
+
     /// Whether the pattern is about this tool, its arguments aside.
     pub fn matches_tool(&self, server: &str, tool: &str) -> bool {
         self.server.matches(server) && self.tool.matches(tool)
@@ -153,6 +159,14 @@ enum Token {
 }
 
 impl Token {
+    fn written(self) -> char {
+        match self {
+            Self::Literal(character) | Self::Mark(character) => character,
+            Self::Any => '*',
+            Self::One => '?',
+        }
+    }
+
     /// The character, unless it is a wildcard.
     fn letter(self) -> Option<char> {
         match self {

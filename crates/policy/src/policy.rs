@@ -28,13 +28,14 @@ pub struct Rule {
     effect: Effect,
     pattern: Pattern,
     place: Option<String>,
-    servers: Option<Arc<BTreeSet<String>>>,
+    only: Option<Arc<BTreeSet<String>>>,
+    except: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Rule {
     /// A rule for every server that its pattern matches.
     pub fn new(effect: Effect, pattern: Pattern) -> Self {
-        Self { effect, pattern, place: None, servers: None }
+        Self { effect, pattern, place: None, only: None, except: None }
     }
 
     /// The same rule, with where it was written, for messages: a file and a position.
@@ -46,7 +47,13 @@ impl Rule {
     /// The same rule, for these servers only.
     #[must_use]
     pub fn only_for(self, servers: Arc<BTreeSet<String>>) -> Self {
-        Self { servers: Some(servers), ..self }
+        Self { only: Some(servers), ..self }
+    }
+
+    /// The same rule, but for these servers.
+    #[must_use]
+    pub fn except_for(self, servers: Arc<BTreeSet<String>>) -> Self {
+        Self { except: Some(servers), ..self }
     }
 
     /// What it says.
@@ -64,9 +71,14 @@ impl Rule {
         self.place.as_deref()
     }
 
+    /// Whether it may be about this server, whatever its pattern says.
+    fn reaches(&self, server: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(server))
+            && self.except.as_ref().is_none_or(|except| !except.contains(server))
+    }
+
     fn judge(&self, call: &Call<'_>, arguments: &Arguments<'_>) -> Match {
-        let reaches = self.servers.as_ref().is_none_or(|servers| servers.contains(call.server));
-        if !reaches || !self.pattern.matches_tool(call.server, call.tool) {
+        if !self.reaches(call.server) || !self.pattern.matches_tool(call.server, call.tool) {
             return Match::No;
         }
         let matches = self.pattern.conditions().iter();

@@ -13,7 +13,6 @@ use super::{Finding, Source};
 const KNOWN: &[(&str, &[&str])] = &[
     ("crates/cli/src", &["environment", "exit", "print"]),
     ("crates/host/src/config", &["error", "text"]),
-    ("crates/host/src/config", &["expand", "file", "launch", "resolve", "shape", "template"]),
     ("crates/host/src/matcher/fill", &["command", "free"]),
     ("crates/host/src/matcher", &["role", "schema"]),
     ("crates/host/src/registry", &["connect", "link"]),

@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments, trust: &Trust) -> Result<ExitCode
         return Err(no_file(&places));
     };
     let status = store.status(file);
-    let text = review(file, &status);
+    let text = review(file, &files, &status);
     if trust.show || status == TrustStatus::Trusted {
         print::line(&text)?;
         if status == TrustStatus::Trusted {

@@ -5,7 +5,7 @@ use crate::environment;
 use crate::exit::{Code, Failure};
 use crate::frontend::question;
 use crate::print;
-use carrick_host::config::{ConfigFile, ContentHash};
+use carrick_host::config::{ConfigFile, ContentHash, taken_places};
 use carrick_host::permission::visible;
 use carrick_host::trust::{Review, TrustStatus, TrustStore};
 
@@ -37,7 +37,7 @@ pub(crate) async fn trust(
             store.approve(file).map_err(Failure::failed)?;
             continue;
         }
-        let text = review(file, &status);
+        let text = review(file, files, &status);
         match question::confirmed(text.clone(), "Approve exactly this?").await {
             Some(true) => store.approve(file).map_err(Failure::failed)?,
             Some(false) => return Err(refused(file)),
@@ -63,10 +63,15 @@ pub(crate) fn trusted(files: &[ConfigFile]) -> Result<Option<TrustStore>, Failur
     }
 }
 
-/// What a person must see before they approve.
-pub(crate) fn review(file: &ConfigFile, status: &TrustStatus) -> String {
+/// What a person must see before they approve one of these files.
+pub(crate) fn review(file: &ConfigFile, files: &[ConfigFile], status: &TrustStatus) -> String {
     let place = visible(&file.path().to_string_lossy());
-    let mut text = format!("{place} says:\n{}\n{}", Review::of(file), file.hash());
+    let mut text = format!("{place} says:\n{}", Review::of(file));
+    for line in taken_places(file, files) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.push_str(&format!("\n{}", file.hash()));
     if let TrustStatus::Changed(change) = status {
         text.push_str("\nIt was approved before and has changed since:");
         for line in &change.gone {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use carrick_policy::json::{ParseError, ParseFault};
 
 use super::text::Position;
-use carrick_policy::{quoted, visible};
+use carrick_policy::{Effect, quoted, visible};
 
 /// A file could not be used, or one entry of it could not.
 ///
@@ -233,14 +233,26 @@ pub enum WarningKind {
         /// The beginning of the form, such as `${input:`.
         form: String,
     },
-    /// An allow rule of a project file that reaches none of its servers.
+    /// An allow rule that holds for none of the servers that it is about.
     #[error(
-        "allow rule {} has no effect: a project's allow rules reach only servers of the same file",
+        "allow rule {} has no effect: the server comes from a file that the rule does not hold \
+         for; a project's allow rules hold for its own servers, others for those of their own \
+         file and of weaker ones",
         quoted(.rule)
     )]
     IneffectiveAllow {
         /// The rule as written.
         rule: String,
+    },
+    /// A rule about servers of which there is none.
+    #[error("{effect} rule {} names no server there is{hint}", quoted(.rule))]
+    NoSuchServer {
+        /// What the rule says.
+        effect: Effect,
+        /// Its pattern.
+        rule: String,
+        /// A suggestion, with the punctuation that joins it to the message.
+        hint: String,
     },
 }
 

@@ -149,6 +149,11 @@ impl ConfigFile {
         self.hash
     }
 
+    /// Whether it has a server of this name.
+    pub(crate) fn defines(&self, server: &str) -> bool {
+        self.servers.iter().any(|entry| entry.name == server)
+    }
+
     /// What was noticed in the file, in its order.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings

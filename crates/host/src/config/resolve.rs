@@ -1,20 +1,19 @@
 //! All files together: which servers there are, and what holds for them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::error::{ConfigError, Located, Warning, WarningKind};
+use super::error::{ConfigError, Located, Warning};
 use super::expand::expand;
 use super::file::{ConfigFile, ServerEntry, Source};
 use super::key::path_key;
 use super::launch::{self, Folders, Launch};
+use super::rules::Rules;
 use super::settings::{ModelProvider, Secret, Settings};
-use super::template::{ModelTemplate, RuleTemplate, Text};
+use super::template::{ModelTemplate, SessionUse, Text};
 use super::text::Position;
-use carrick_policy::{Effect, Rule};
 
 /// Where a server was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,20 +42,6 @@ pub struct Server {
     pub state: ServerState,
 }
 
-/// Which session of a server the calls have that come to a gateway over HTTP
-/// without a session and without a principal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SessionUse {
-    /// `"session": "per-call"`: each a fresh one, so that nothing of one client
-    /// reaches another.
-    #[default]
-    PerCall,
-    /// `"session": "shared"`: all of them one, so that the server's memory of one
-    /// call is there in the next, whoever makes it.
-    Shared,
-}
-
 /// Whether and how a server can be started.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -82,6 +67,7 @@ pub struct Config {
     pub settings: Settings,
     /// What was noticed, file by file.
     pub warnings: Vec<Warning>,
+    rules: Rules,
 }
 
 impl Server {
@@ -109,7 +95,9 @@ impl Server {
 impl Config {
     /// Puts files together, the weakest first: a later file's server takes the
     /// place of an earlier one of the same name, its settings count over
-    /// earlier ones, and its permission rules are added.
+    /// earlier ones, and its permission rules are added. What a file allows, it
+    /// allows for its own servers and those of earlier files, a project for its
+    /// own only.
     ///
     /// `approved` says whether a person has approved a file; it is asked only
     /// for those that need it. A file that is not approved takes part in
@@ -126,15 +114,25 @@ impl Config {
         current: &Path,
     ) -> Self {
         let mut config = Self::default();
-        for file in files {
+        for (rank, file) in files.iter().enumerate() {
             config.warnings.extend_from_slice(file.warnings());
             if file.needs_approval() && !approved(file) {
                 config.hold(file);
             } else {
-                config.take(file, env, current);
+                config.take(file, rank, env, current);
             }
         }
+        let (rules, warnings) = config.rules.resolve();
+        config.settings.rules = rules;
+        config.warnings.extend(warnings);
         config
+    }
+
+    /// Warnings of permission rules that are about no server there is, with the name that
+    /// is most like the one written. To be asked for once [`servers`](Self::servers) holds
+    /// all that serve, the built-in ones too.
+    pub fn rules_without_server(&self) -> Vec<Warning> {
+        self.rules.without_server(self.servers.keys().map(String::as_str))
     }
 
     fn hold(&mut self, file: &ConfigFile) {
@@ -149,11 +147,18 @@ impl Config {
         }
     }
 
-    fn take(&mut self, file: &ConfigFile, env: &dyn Fn(&str) -> Option<String>, current: &Path) {
+    fn take(
+        &mut self,
+        file: &ConfigFile,
+        rank: usize,
+        env: &dyn Fn(&str) -> Option<String>,
+        current: &Path,
+    ) {
         let project = file.path().parent().filter(|_| file.source() == Source::Project);
         let folders = Folders { base: project.unwrap_or(current), start: project };
         for entry in file.servers() {
             self.servers.insert(entry.name.clone(), server(file, entry, env, folders));
+            self.rules.own(&entry.name, rank);
         }
         let settings = file.settings();
         if let Some(model) = &settings.model {
@@ -168,32 +173,9 @@ impl Config {
             self.settings.roots = Some(roots);
         }
         self.settings.limits = self.settings.limits.overlaid(&settings.limits);
-        let own: Arc<BTreeSet<String>> =
-            Arc::new(file.servers().iter().map(|entry| entry.name.clone()).collect());
         for rule in &settings.rules {
-            self.take_rule(file, rule, &own);
+            self.rules.add(file, rank, rule);
         }
-    }
-
-    /// Adds a rule. What a project file allows, it allows for its own servers
-    /// only; what it denies or asks about, it may narrow for all.
-    fn take_rule(
-        &mut self,
-        file: &ConfigFile,
-        template: &RuleTemplate,
-        own: &Arc<BTreeSet<String>>,
-    ) {
-        let position = file.position(template.at);
-        let place = format!("{}:{position}", file.canonical_path().display());
-        let mut rule = Rule::new(template.effect, template.pattern.clone()).written_at(place);
-        if file.source() == Source::Project && template.effect == Effect::Allow {
-            if !own.iter().any(|name| template.pattern.matches_server(name)) {
-                let kind = WarningKind::IneffectiveAllow { rule: template.pattern.to_string() };
-                self.warnings.push(Warning { file: file.path().to_owned(), position, kind });
-            }
-            rule = rule.only_for(Arc::clone(own));
-        }
-        self.settings.rules.push(rule);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::resolve::SessionUse;
 use super::settings::Limits;
 use carrick_policy::{Effect, Pattern};
 
@@ -23,6 +22,20 @@ pub(crate) struct ServerTemplate {
     pub(crate) disabled: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) session: SessionUse,
+}
+
+/// Which session of a server the calls have that come to a gateway over HTTP
+/// without a session and without a principal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SessionUse {
+    /// `"session": "per-call"`: each a fresh one, so that nothing of one client
+    /// reaches another.
+    #[default]
+    PerCall,
+    /// `"session": "shared"`: all of them one, so that the server's memory of one
+    /// call is there in the next, whoever makes it.
+    Shared,
 }
 
 #[derive(Debug)]

@@ -113,6 +113,14 @@ fn a_rule_bound_to_servers_reaches_no_others() {
 }
 
 #[test]
+fn f08_a_rule_reaches_all_servers_but_those_it_is_kept_from() {
+    let kept = rule(Allow, "*").except_for(Arc::new(["theirs".to_owned()].into()));
+    let policy = Policy::new(vec![kept]);
+    assert_eq!(decide(&policy, "mine", "t", "{}"), Verdict::Allow);
+    assert_eq!(decide(&policy, "theirs", "t", "{}"), Verdict::Ask);
+}
+
+#[test]
 fn a_rule_added_later_counts() {
     let mut policy = Policy::default();
     assert_eq!(decide(&policy, "s", "t", "{}"), Verdict::Ask);

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::super::error::{Fault, Located};
-use super::super::resolve::SessionUse;
-use super::super::template::{LaunchTemplate, ServerTemplate, Text};
+use super::super::template::{LaunchTemplate, ServerTemplate, SessionUse, Text};
 use super::keys::{Foreign, Table, invalid, nearest};
 use carrick_policy::json::Node;
 

@@ -85,6 +85,77 @@ fn what_a_project_allows_it_allows_for_its_own_servers() {
 }
 
 #[test]
+fn f08_what_a_person_allows_holds_for_no_server_of_a_project() {
+    let user = r#"{"mcpServers": {"s": {"command": "mine"}, "t": {"command": "mine"}},
+        "permissions": {"allow": ["s/echo", "*/get"], "deny": ["*/rm"], "ask": ["s/x"]}}"#;
+    let project = r#"{"mcpServers": {"s": {"command": "theirs"}, "new": {"command": "theirs"}}}"#;
+    let explicit = parse_as(Source::Explicit, br#"{"permissions": {"allow": ["s/put"]}}"#).unwrap();
+    let mut files = files(user, project);
+    files.push(explicit);
+    let config = resolve(&files, &[]);
+    let warnings: Vec<_> = config.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("\"s/echo\" has no effect"),
+        "{warnings:?}"
+    );
+    let policy = Policy::new(config.settings.rules);
+    let verdict = |server, tool| {
+        policy.decide(&Call { server, tool, arguments: "", builtin_read: false }).verdict
+    };
+    for (server, tool, expected) in [
+        ("s", "echo", Verdict::Ask),
+        ("s", "get", Verdict::Ask),
+        ("new", "get", Verdict::Ask),
+        ("t", "get", Verdict::Allow),
+        ("s", "rm", Verdict::Deny),
+        ("new", "rm", Verdict::Deny),
+        ("s", "put", Verdict::Allow),
+        ("time", "get", Verdict::Allow),
+    ] {
+        assert_eq!(verdict(server, tool), expected, "{server}/{tool}");
+    }
+    let unapproved = Config::resolve(&files, &|_| false, &|_| None, Path::new("/here"));
+    let policy = Policy::new(unapproved.settings.rules);
+    let call = Call { server: "s", tool: "echo", arguments: "", builtin_read: false };
+    assert_eq!(policy.decide(&call).verdict, Verdict::Allow, "the person's own still serves");
+    assert_eq!(
+        taken_places(&files[1], &files),
+        [
+            r#"server "s": takes the place of your server "s", which your rules allow: "s/echo", "*/get"; they do not hold for this one"#
+        ]
+    );
+    assert!(taken_places(&files[0], &files).is_empty());
+}
+
+#[test]
+fn f08_a_projects_rules_do_not_hold_for_a_server_that_takes_its_place() {
+    let project = br#"{"mcpServers": {"s": {"command": "p"}}, "permissions": {"allow": ["s"]}}"#;
+    let explicit = br#"{"mcpServers": {"s": {"command": "mine"}}}"#;
+    let project = parse_as(Source::Project, project).unwrap();
+    let files = [project, parse_as(Source::Explicit, explicit).unwrap()];
+    let policy = Policy::new(resolve(&files, &[]).settings.rules);
+    let call = Call { server: "s", tool: "x", arguments: "", builtin_read: false };
+    assert_eq!(policy.decide(&call).verdict, Verdict::Ask);
+}
+
+#[test]
+fn f09_a_rule_about_no_server_is_told_with_the_nearest_name() {
+    let config = config(
+        r#"{"mcpServers": {"github": {"command": "c"}, "a/b": {"command": "c"}},
+        "permissions": {"deny": ["githbu/*", "github/x", "*/rm", "zzz"], "allow": ["g*b", "a\\/b", "q?/x"]}}"#,
+    );
+    let told: Vec<_> = config.rules_without_server().iter().map(|w| w.kind.to_string()).collect();
+    assert_eq!(
+        told,
+        [
+            r#"deny rule "githbu/*" names no server there is; did you mean "github"?"#,
+            r#"deny rule "zzz" names no server there is"#,
+            r#"allow rule "q?/x" names no server there is"#,
+        ]
+    );
+}
+
+#[test]
 fn keys_differ_between_projects_and_not_between_runs() {
     let project = |path: &str| {
         let path = Path::new(path);
