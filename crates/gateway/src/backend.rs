@@ -1,6 +1,7 @@
 //! One server: what it is, its connections, and what it says to all.
 
 mod conn;
+mod cursors;
 mod debounce;
 mod health;
 mod identity;
@@ -32,6 +33,7 @@ use carrick::proto::rpc::Field;
 use carrick::server::{Outbox, StateKeys};
 use carrick::types::{RpcError, ServerCapabilities};
 use conn::ConnEvents;
+use cursors::Cursors;
 use debounce::Debounce;
 use mirrored::Mirrored;
 use parking::Parking;
@@ -66,6 +68,8 @@ pub(crate) struct Backend {
     listeners: Mutex<BTreeMap<u64, Listener>>,
     debounce: Arc<Debounce>,
     mirrored: Mirrored,
+    /// Where lists go on that were asked for in the gateway's name.
+    pub(crate) cursors: Cursors,
 }
 
 /// A downstream connection that hears of changes.
@@ -113,6 +117,7 @@ impl Backend {
                 listeners: Mutex::default(),
                 debounce: Arc::default(),
                 mirrored: Mirrored::default(),
+                cursors: Cursors::default(),
                 target,
             }
         });

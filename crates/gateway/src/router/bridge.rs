@@ -21,6 +21,7 @@ use carrick::types::{LogLevel, RpcError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use state::{End, State, Waiting};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -41,6 +42,8 @@ pub(crate) struct Bridge {
     asks: bool,
     /// Whether it has its connection for itself, which ends with it.
     is_alone: bool,
+    /// Whether it is a list that is asked for in the gateway's name.
+    lists_for_all: bool,
     /// Whether it asks for the start of a list of tools, if it asks for one.
     first_page: Option<bool>,
     /// Whether its client wants log messages.
@@ -61,7 +64,7 @@ impl Needs {
     fn of(call: &Call, client: &Owner, backend: &Backend) -> Result<Self, RpcError> {
         let level = call.log;
         let owner = match client {
-            Owner::Call(_) if says_nothing(call) => Owner::Gateway,
+            Owner::Call(_) if says_nothing(call, backend) => Owner::Gateway,
             own => own.clone(),
         };
         if owner == Owner::Everyone {
@@ -110,13 +113,15 @@ const OF_THE_HOP: [&str; 5] = [
 ];
 
 /// Whether a request has nothing in it that a client made up: the start of a
-/// list. Such may be asked in the gateway's name. Further pages may not: a cursor
-/// may be made up too, or be of a session in which the server heard more.
-fn says_nothing(call: &Call) -> bool {
+/// list, or another page of one that was asked for in the gateway's name, as this
+/// is then too. Any other cursor may be made up.
+fn says_nothing(call: &Call, backend: &Backend) -> bool {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow, rename = "_meta", default)]
         meta: BTreeMap<&'a str, IgnoredAny>,
+        #[serde(borrow, default)]
+        cursor: Option<Cow<'a, str>>,
         #[serde(borrow, flatten)]
         others: BTreeMap<&'a str, IgnoredAny>,
     }
@@ -130,7 +135,9 @@ fn says_nothing(call: &Call) -> bool {
     // What cannot be read like this has something unusual in it.
     lists
         && serde_json::from_slice(call.message.body_bytes()).is_ok_and(|params: Params<'_>| {
-            params.others.is_empty() && params.meta.keys().all(|name| OF_THE_HOP.contains(name))
+            params.others.is_empty()
+                && params.meta.keys().all(|name| OF_THE_HOP.contains(name))
+                && params.cursor.is_none_or(|cursor| backend.cursors.has(&cursor))
         })
 }
 
@@ -160,6 +167,7 @@ impl Bridge {
             asks,
             is_alone: matches!(needs.owner, Owner::Call(_)),
             hears_logs: call.log.is_some(),
+            lists_for_all: needs.owner == Owner::Gateway,
             first_page: (call.message.method() == Method::ToolsList)
                 .then(|| call.message.field(Field::Cursor).is_none()),
             state: Mutex::new(State::new(waiting)),
@@ -403,6 +411,11 @@ impl Park for Bridge {
 
 impl CallRelay for Bridge {
     fn done(self: Arc<Self>, result: Result<Reply, CallError>) {
+        if let Ok(reply) = &result
+            && self.lists_for_all
+        {
+            self.backend.cursors.learn(reply.message().body_bytes());
+        }
         if let (Ok(reply), Some(is_first)) = (&result, self.first_page) {
             self.backend.learn(reply, is_first);
         }
