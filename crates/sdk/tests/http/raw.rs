@@ -113,6 +113,11 @@ impl Wire {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
+    /// False when the other side takes no more.
+    pub(crate) async fn try_write(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.stream.write_all(bytes.as_ref()).await.is_ok()
+    }
+
     /// The start line and the headers, names in lower case.
     pub(crate) async fn head(&mut self) -> (String, BTreeMap<String, String>) {
         loop {

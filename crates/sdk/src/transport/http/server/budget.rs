@@ -10,16 +10,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 
+use tokio::runtime::Handle;
+
 use crate::tally::Tally;
+
+use super::release::release;
 
 /// Messages below this are not counted: of those there are no more than connections and calls.
 pub(super) const COUNTED: usize = 64 << 10;
+
+/// So many bytes leave enough behind for the system to have them back.
+const WORTH: usize = 64 << 20;
 
 /// How many bytes there are, and who does not take those that are meant for it.
 #[derive(Debug)]
 pub(super) struct Budget {
     max: usize,
     held: AtomicUsize,
+    /// The most that there were since there were none.
+    peak: AtomicUsize,
     stalled: Mutex<Stalled>,
     /// Connections that were cut.
     pub(super) cut: Tally,
@@ -34,8 +43,9 @@ struct Stalled {
 
 impl Budget {
     pub(super) fn new(max: usize) -> Arc<Self> {
-        let (held, stalled) = (AtomicUsize::new(0), Mutex::default());
-        Arc::new(Self { max, held, stalled, cut: Tally::default() })
+        let (held, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (stalled, cut) = (Mutex::default(), Tally::default());
+        Arc::new(Self { max, held, peak, stalled, cut })
     }
 
     /// The most bytes before requests are refused.
@@ -72,8 +82,21 @@ impl Budget {
     }
 
     fn take(self: &Arc<Self>, bytes: usize) -> Share {
-        self.held.fetch_add(bytes, Ordering::Relaxed);
+        self.add(bytes);
         Share { budget: Arc::clone(self), bytes }
+    }
+
+    fn add(&self, bytes: usize) {
+        let held = self.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if bytes > 0 {
+            self.peak.fetch_max(held, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes bytes back; true when they were the last of very many.
+    fn subtract(&self, bytes: usize) -> bool {
+        let before = self.held.fetch_sub(bytes, Ordering::Relaxed);
+        bytes > 0 && before == bytes && self.peak.swap(0, Ordering::Relaxed) >= WORTH
     }
 
     fn cut_slowest(&self) {
@@ -113,7 +136,7 @@ impl Share {
         if more > 0 && self.budget.is_full() {
             return false;
         }
-        self.budget.held.fetch_add(more, Ordering::Relaxed);
+        self.budget.add(more);
         self.bytes += more;
         true
     }
@@ -126,7 +149,12 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        // Nobody can give back memory where no runtime is left, and nobody needs it.
+        if self.budget.subtract(self.bytes)
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn_blocking(release);
+        }
     }
 }
 
@@ -196,6 +224,16 @@ mod tests {
         assert!(budget.is_full());
         drop((two, request));
         assert_eq!(budget.held.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn f21_memory_goes_back_when_the_last_of_very_much_has_gone() {
+        let budget = Budget::new(1);
+        budget.add(WORTH);
+        assert!(!budget.subtract(WORTH / 2) && budget.subtract(WORTH / 2));
+        budget.add(WORTH / 2);
+        assert!(!budget.subtract(WORTH / 2), "that was little");
+        assert!(!budget.subtract(0));
     }
 
     #[test]
