@@ -6,12 +6,14 @@
 //! person decides about all but the folders, through the [`Frontend`].
 
 mod form;
+mod page;
 mod root;
 mod sampling;
 #[cfg(test)]
 mod tests;
 
 pub use form::{Choice, Field, Form, FormError, Kind};
+pub use page::{Page, PageError};
 pub use root::folder;
 
 use crate::model::Model;
@@ -41,6 +43,8 @@ pub struct Question {
     pub ask: Elicit,
     /// The fields, where it is a form.
     pub form: Option<Arc<Form>>,
+    /// Where it leads, where it is a page.
+    pub page: Option<Page>,
 }
 
 /// A server's wish to have the model answer something.
@@ -118,7 +122,13 @@ impl Asks {
             )),
             _ => None,
         };
-        let question = Question { id: self.id(), server: server.into(), ask, form };
+        let page = match &ask {
+            Elicit::Url { url, .. } => {
+                Some(Page::read(url).map_err(|error| RpcError::invalid_params(error.to_string()))?)
+            }
+            _ => None,
+        };
+        let question = Question { id: self.id(), server: server.into(), ask, form, page };
         let answer = self.frontend.elicit(&question).await;
         let content = match (answer.action, &question.form) {
             (ElicitAction::Accept, Some(form)) => {

@@ -10,6 +10,8 @@ use carrick_host::turn::{Approval, Event, Frontend, Verdict};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
 use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -19,6 +21,8 @@ pub(crate) struct Approver {
     who: Who,
     /// Held while something is asked.
     stdin: Mutex<BufReader<Stdin>>,
+    /// The servers of which it has been said that nobody can be asked, and for what.
+    told: std::sync::Mutex<BTreeSet<(String, &'static str)>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +36,14 @@ enum Who {
 impl Approver {
     pub(crate) fn asks_terminal(&self) -> bool {
         self.who == Who::Terminal
+    }
+
+    /// Says what is answered without anybody, once for a server: it may ask in a loop.
+    fn say_once(&self, server: &str, what: &'static str, text: impl std::fmt::Display) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert((server.to_owned(), what)) {
+            print::say(format_args!("{text} (said once)"));
+        }
     }
 
     pub(super) async fn decide(&self, approval: &Approval, frontend: &dyn Frontend) -> Verdict {
@@ -62,10 +74,11 @@ impl Approver {
         };
         let verdict = self.permit(&sampling.id, text, "Let it?", event, frontend).await;
         if verdict == Verdict::Unavailable {
-            print::say(format_args!(
-                "server {server} wants the model to answer; nobody can be asked, so it may not \
-                 (--yes permits it, --approve stdin lets a program decide)"
-            ));
+            let text = format!(
+                "server {server} wants the model to answer; nobody can be asked, so it may not: \
+                 --yes permits it, --approve stdin lets a program decide"
+            );
+            self.say_once(&sampling.server, "sampling", text);
         }
         verdict
     }
@@ -107,7 +120,8 @@ impl Approver {
     pub(super) async fn elicit(&self, asked: &Question, frontend: &dyn Frontend) -> ElicitResult {
         let server = quoted(&asked.server);
         if self.who == Who::Deny {
-            print::say(format_args!("server {server} asks something; declined by --deny"));
+            let text = format!("server {server} asks something; declined by --deny");
+            self.say_once(&asked.server, "elicitation", text);
             return ElicitResult::without_content(ElicitAction::Decline);
         }
         let stdin = self.stdin.lock().await;
@@ -130,11 +144,12 @@ impl Approver {
                 Elicit::Form { message, .. } | Elicit::Url { message, .. } => message.as_str(),
                 _ => "",
             };
-            print::say(format_args!(
-                "server {server} asks {}; nobody can be asked, so it is cancelled (--approve \
-                 stdin lets a program answer)",
+            let text = format!(
+                "server {server} asks {}; nobody can be asked, so it and what else it asks is \
+                 cancelled: --approve stdin lets a program answer",
                 quoted(message)
-            ));
+            );
+            self.say_once(&asked.server, "elicitation", text);
             ElicitResult::without_content(ElicitAction::Cancel)
         })
     }
@@ -148,7 +163,8 @@ impl From<&PermissionArgs> for Approver {
             (.., ApproveArg::Terminal) => Who::Terminal,
             (.., ApproveArg::Stdin) => Who::Stdin,
         };
-        Self { who, stdin: Mutex::new(BufReader::new(tokio::io::stdin())) }
+        let stdin = Mutex::new(BufReader::new(tokio::io::stdin()));
+        Self { who, stdin, told: std::sync::Mutex::default() }
     }
 }
 

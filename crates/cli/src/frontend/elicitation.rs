@@ -2,7 +2,7 @@
 
 use super::question::Terminal;
 use carrick::types::{Elicit, ElicitAction, ElicitResult};
-use carrick_host::asks::{Choice, Field, Form, Kind, Question};
+use carrick_host::asks::{Choice, Field, Form, Kind, Page, Question};
 use carrick_host::permission::{quoted, visible};
 use serde_json::{Map, Value, value::to_raw_value};
 
@@ -12,12 +12,12 @@ const LISTED: usize = 30;
 /// Puts the question; none when nobody is there, or stays until the end.
 pub(super) fn put(question: &Question) -> Option<ElicitResult> {
     let mut terminal = Terminal::open()?;
-    match (&question.ask, &question.form) {
-        (Elicit::Form { message, .. }, Some(form)) => {
+    match (&question.ask, &question.form, &question.page) {
+        (Elicit::Form { message, .. }, Some(form), _) => {
             fill(&mut terminal, &question.server, message, form)
         }
-        (Elicit::Url { message, url, .. }, _) => {
-            consent(&mut terminal, &question.server, message, url)
+        (Elicit::Url { message, url, .. }, _, Some(page)) => {
+            consent(&mut terminal, &question.server, message, url, page)
         }
         // Something that this version does not know.
         _ => Some(ElicitResult::without_content(ElicitAction::Decline)),
@@ -79,15 +79,13 @@ fn consent(
     server: &str,
     message: &str,
     url: &str,
+    page: &Page,
 ) -> Option<ElicitResult> {
     let mut text = asks(server, message);
-    text.push_str(&format!("\nIt sends you to this page:\n  {}", visible(url)));
-    match host(url) {
-        Some(host) => text.push_str(&format!("\n  at {}", visible(host))),
-        None => text.push_str("\n  which is no https:// address: others may read what passes"),
-    }
-    if !url.is_ascii() {
-        text.push_str("\n  with letters that may look like others");
+    let (url, host) = (visible(url), visible(&page.host));
+    text.push_str(&format!("\nIt sends you to this page:\n  {url}\n  at {host}"));
+    for doubt in &page.doubts {
+        text.push_str(&format!("\n  Careful: {doubt}"));
     }
     text.push_str(
         "\nWhat you do there stays between you and the page. Open it yourself, if you trust it.",
@@ -97,14 +95,6 @@ fn consent(
         false => ElicitAction::Decline,
     };
     Some(ElicitResult::without_content(action))
-}
-
-/// Where an https address leads, whatever stands before it that looks like a host.
-fn host(url: &str) -> Option<&str> {
-    let rest = url.strip_prefix("https://")?;
-    // Browsers take a backslash for a slash.
-    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or(rest);
-    Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
 }
 
 /// Who asks, and what; each line of the server's is marked as one.
@@ -161,24 +151,5 @@ fn kind(kind: &Kind) -> String {
         Kind::One(_) => "one of a list".into(),
         Kind::Many(_) => "some of a list, divided by commas".into(),
         _ => "JSON".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::host;
-
-    #[test]
-    fn the_host_is_where_the_address_leads() {
-        for (url, expected) in [
-            ("https://example.com/a?b#c", Some("example.com")),
-            ("https://bank.example@evil.example/login", Some("evil.example")),
-            ("https://evil.example\\@bank.example/", Some("evil.example")),
-            ("https://evil.example?@bank.example", Some("evil.example")),
-            ("http://example.com/", None),
-            ("javascript:alert(1)", None),
-        ] {
-            assert_eq!(host(url), expected, "{url}");
-        }
     }
 }

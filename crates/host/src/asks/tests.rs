@@ -202,6 +202,40 @@ async fn a_form_reaches_the_person_and_only_what_fits_goes_back() {
     assert_eq!(call(&asks, "name").await, "Decline None");
 }
 
+/// Sends the person to a page.
+#[tool]
+async fn page(context: Context, url: String) -> Result<String, ToolError> {
+    let ask = Elicit::Url { message: "Log in".into(), url, elicitation_id: None };
+    Ok(format!("{:?}", context.elicit(&ask).await?.action))
+}
+
+#[tokio::test]
+async fn f49_only_pages_whose_host_is_plain_reach_the_person() {
+    let accepts = ElicitResult::without_content(ElicitAction::Accept);
+    let person = Person::new(accepts, Verdict::Deny);
+    let asks = Asks::new(person.clone(), Vec::new());
+    let server = carrick::Server::builder("s", "1").tools(tools![page]).build();
+    let (ours, theirs) = memory();
+    tokio::spawn(async move { carrick::serve(&server, theirs).await });
+    let config = carrick::client::ClientConfig::new(Implementation::new("tests", "0"));
+    let client = Client::connect(ours, config, asks.handlers("s")).await.unwrap();
+    for (url, said) in [
+        ("javascript:alert(1)", "https://"),
+        ("data:text/html,x", "https://"),
+        ("http://bank.example@evil.example/", "user"),
+        ("http://evil.example/", "https://"),
+    ] {
+        let arguments = json!({ "url": url }).to_string();
+        let error = client.call_tool("page", arguments.as_bytes()).await.unwrap_err().to_string();
+        assert!(error.contains(said), "{url}: {error}");
+    }
+    assert!(person.seen.lock().unwrap().is_empty(), "nobody was asked");
+    let good = client.call_tool("page", br#"{"url":"https://xn--pple-43d.com/a"}"#).await.unwrap();
+    assert_eq!(good.content[0].as_text(), Some("Accept"));
+    assert_eq!(person.seen.lock().unwrap().len(), 1);
+    client.close().await;
+}
+
 #[tokio::test]
 async fn the_model_answers_when_it_may() {
     let cancelled = ElicitResult::without_content(ElicitAction::Cancel);

@@ -40,13 +40,32 @@ struct Pending {
     started: Duration,
     /// Whether its answer is handed out as it comes.
     raw: bool,
+    /// What is left of its time, while it stands still because the server waits for us.
+    paused: Option<Duration>,
+    /// How many questions of the server's it may have led to.
+    asked: u32,
 }
 
 impl Pending {
     /// A sign of life: the stored wake-up may now be early; waking finds that out.
     fn heard(&mut self, now: Duration) {
         if self.options.reset_on_progress {
+            self.paused = self.paused.map(|_| self.options.timeout);
             self.renew(now);
+        }
+    }
+
+    /// Lets its time stand still.
+    fn pause(&mut self, now: Duration) {
+        self.paused.get_or_insert(self.deadline.saturating_sub(now));
+    }
+
+    /// Lets its time go on where it stood still.
+    fn resume(&mut self, now: Duration) {
+        if let Some(left) = self.paused.take()
+            && self.deadline < Duration::MAX
+        {
+            self.deadline = now.saturating_add(left).min(self.last);
         }
     }
 
@@ -474,7 +493,8 @@ impl ClientPeer {
     ) {
         let last = now.saturating_add(options.max_total);
         let deadline = now.saturating_add(options.timeout).min(last);
-        let pending = Pending { method, deadline, last, options, started: now, raw };
+        let pending =
+            Pending { method, deadline, last, options, started: now, raw, paused: None, asked: 0 };
         self.pending.insert(id, pending);
         self.wake = Some(self.wake.map_or(deadline, |wake| wake.min(deadline)));
     }

@@ -38,7 +38,7 @@ pub(super) async fn call(
     progress: Option<ProgressHandler>,
 ) -> Result<Answer, ClientError> {
     let mut members = Vec::new();
-    let (mut rounds, mut refreshed) = (0, false);
+    let (mut rounds, mut questions, mut refreshed) = (0, 0, false);
     while rounds < Handlers::rounds() {
         let params = match members.is_empty() {
             true => params.clone(),
@@ -47,6 +47,12 @@ pub(super) async fn call(
         let what = What::Request { method: method.into(), params, name: name.map(Into::into) };
         match once(&client.commands, client.options, what, progress.clone()).await {
             Err(ClientError::Call(CallError::InputRequired(asked))) => {
+                questions += asked.requests.len();
+                if questions > Handlers::questions() {
+                    let text =
+                        format!("the server asked more than {} questions", Handlers::questions());
+                    return Err(CallError::Protocol(text).into());
+                }
                 members = client.handlers.round(&asked).await?;
                 rounds += 1;
             }

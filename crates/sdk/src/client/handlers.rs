@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Rounds of questions that one call may lead to.
 const ROUNDS: usize = 20;
 
+/// Questions that one call may lead to, over all rounds.
+const QUESTIONS: usize = 100;
+
 type Answer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<'static, Result<A, RpcError>> + Send + Sync>;
 
 /// What answers a server's questions. A client declares the capabilities that
@@ -145,6 +148,10 @@ impl Handlers {
 
     pub(super) fn rounds() -> usize {
         ROUNDS
+    }
+
+    pub(super) fn questions() -> usize {
+        QUESTIONS
     }
 }
 

@@ -1,6 +1,6 @@
 //! Requests of the server's own, in revisions with sessions.
 
-use super::{ClientOutput, ClientPeer, number};
+use super::{ClientOutput, ClientPeer, Pending, number};
 use crate::method::Method;
 use crate::peer::pass::{self, Reply};
 use crate::peer::{Lane, brief};
@@ -11,6 +11,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use bytes::Bytes;
 use core::time::Duration;
+
+/// Questions that one call may lead to.
+const MAX_ASKED: u32 = 100;
 
 /// What the server may ask, and what it has asked.
 #[derive(Default)]
@@ -41,10 +44,12 @@ impl Asked {
 impl ClientPeer {
     /// Answers a request of the server's own with a result in the newest
     /// revision's shape, a JSON object; without effect when the server has
-    /// cancelled it. The call that it belongs to has its time anew.
+    /// cancelled it. The time of the call that it belongs to goes on from here.
     pub fn respond(&mut self, now: Duration, id: &Id, answer: Result<Vec<u8>, RpcError>) {
-        let Some((_, call)) = self.asked.open.remove(id) else { return };
-        self.renew(now, call);
+        if self.asked.open.remove(id).is_none() {
+            return;
+        }
+        self.resume(now);
         match answer {
             Ok(result) => {
                 let mut bytes = Vec::new();
@@ -88,11 +93,22 @@ impl ClientPeer {
             && self.asked.open.values().any(|(_, of)| of.is_none_or(|of| of == call))
     }
 
-    /// Gives a call its time anew; all of them where it is not known which.
-    fn renew(&mut self, now: Duration, call: Option<u64>) {
-        for (id, pending) in &mut self.pending {
-            if call.is_none_or(|call| call == *id) {
-                pending.renew(now);
+    /// The calls that a question may belong to: one, or all where it is not known which.
+    fn calls_of(&mut self, call: Option<u64>) -> impl Iterator<Item = &mut Pending> {
+        let of = move |id: &u64| call.is_none_or(|call| call == *id);
+        self.pending.iter_mut().filter(move |(id, _)| of(id)).map(|(_, pending)| pending)
+    }
+
+    /// Lets the time of calls go on for which nothing waits for us any more: what took
+    /// no time, as an answer that no person gave, has cost them none and brought none.
+    pub(super) fn resume(&mut self, now: Duration) {
+        let paused = self.pending.iter().filter(|(_, pending)| pending.paused.is_some());
+        let over: Vec<u64> =
+            paused.map(|(id, _)| *id).filter(|id| !self.waits_for_us(*id)).collect();
+        for id in over {
+            if let Some(pending) = self.pending.get_mut(&id) {
+                pending.resume(now);
+                self.wake = super::listen::earliest(self.wake, Some(pending.deadline));
             }
         }
     }
@@ -126,6 +142,17 @@ impl ClientPeer {
             Lane::Exchange(call) if self.pending.contains_key(&call) => Some(call),
             _ => None,
         };
+        if !self.config.forwarding {
+            let fewest = self.calls_of(call).map(|call| call.asked).min();
+            if fewest.is_some_and(|asked| asked >= MAX_ASKED) {
+                let text = format!("one call may lead to {MAX_ASKED} questions");
+                return self.refuse(&id, &RpcError::new(RpcError::INVALID_REQUEST, text));
+            }
+            for call in self.calls_of(call) {
+                call.asked += 1;
+                call.pause(now);
+            }
+        }
         self.asked.open.insert(id.clone(), (method, call));
         if !self.config.forwarding {
             let params = message.body().unwrap_or_else(|| Json::scanned(Bytes::from_static(b"{}")));
@@ -149,7 +176,9 @@ impl ClientPeer {
             self.listen_ended(now, id, None);
             return self.out.pop_back();
         }
-        self.asked.open.remove(&id).map(|_| ClientOutput::RequestCancelled(id))
+        let open = self.asked.open.remove(&id);
+        self.resume(now);
+        open.map(|_| ClientOutput::RequestCancelled(id))
     }
 
     fn refuse(&mut self, id: &Id, error: &RpcError) {

@@ -73,6 +73,35 @@ fn a_call_waits_for_the_answer_of_a_person_but_not_forever() {
 }
 
 #[test]
+fn f48_questions_that_answer_themselves_do_not_stop_the_clock_and_have_an_end() {
+    let options = CallOptions::default();
+    let (mut pair, key) = calling(Era::Legacy);
+    let mut asked = 0;
+    let mut refused = 0;
+    while !pair.heard.iter().any(|output| matches!(output, ClientOutput::Resolved(..))) {
+        assert!(pair.now <= options.timeout, "the clock stands still");
+        // The call may have ended meanwhile.
+        if pair.server.ask(key, Method::ElicitationCreate, ASK).is_err() {
+            break;
+        }
+        pair.drive();
+        if let Some(ClientOutput::Request { id, .. }) = pair.heard.pop() {
+            asked += 1;
+            pair.client.respond(pair.now, &id, Ok(br#"{"action":"cancel"}"#.to_vec()));
+            pair.drive();
+        }
+        if let Some((_, Err(error))) = pair.answered.pop() {
+            assert_eq!(error.code, RpcError::INVALID_REQUEST);
+            refused += 1;
+        }
+        pair.pass(Duration::from_millis(100));
+    }
+    assert_eq!(asked, 100);
+    assert!(refused > 100, "{refused}");
+    assert_eq!(pair.now, options.timeout);
+}
+
+#[test]
 fn what_the_client_does_not_offer_is_refused() {
     let (mut pair, key) = calling(Era::Legacy);
     let ask = pair.server.ask(key, Method::SamplingCreateMessage, b"{}").unwrap();
