@@ -29,7 +29,7 @@ use carrick::client::{Changed, ClientConfig, Reply};
 use carrick::proto::http::ParamHeader;
 use carrick::proto::peer::{Call, Identity, ServerDescription};
 use carrick::proto::revision::{Part, Revision, translate};
-use carrick::proto::rpc::Field;
+use carrick::proto::rpc::{Field, Json};
 use carrick::server::{Outbox, StateKeys};
 use carrick::types::{RpcError, ServerCapabilities};
 use conn::ConnEvents;
@@ -38,6 +38,7 @@ use debounce::Debounce;
 use mirrored::Mirrored;
 use parking::Parking;
 use pool::Pool;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -48,6 +49,9 @@ const REVIVAL: Duration = Duration::from_secs(5);
 
 /// How often idle connections are looked for, at least.
 const SWEEP: Duration = Duration::from_secs(5);
+
+/// Pages of its list of tools that the gateway reads for itself.
+const PAGES: usize = 64;
 
 /// Such a server.
 pub(crate) struct Backend {
@@ -70,6 +74,8 @@ pub(crate) struct Backend {
     mirrored: Mirrored,
     /// Where lists go on that were asked for in the gateway's name.
     pub(crate) cursors: Cursors,
+    /// Whether the gateway asks for the list of tools at the moment.
+    is_learning: AtomicBool,
 }
 
 /// A downstream connection that hears of changes.
@@ -118,6 +124,7 @@ impl Backend {
                 debounce: Arc::default(),
                 mirrored: Mirrored::default(),
                 cursors: Cursors::default(),
+                is_learning: AtomicBool::new(false),
                 target,
             }
         });
@@ -128,16 +135,43 @@ impl Backend {
         Ok(backend)
     }
 
-    /// Which arguments travel in headers too is in the list of tools.
+    /// Which arguments travel in headers too is in the list of tools, as a server
+    /// without sessions gives it to the gateway.
     async fn learn_first(&self) {
         let Some(client) = self.first.line.now(Level::Any) else { return };
         if !self.is_stateless() || client.server().capabilities.tools.is_none() {
             return;
         }
-        match client.request("tools/list", Vec::new(), None, None).await {
-            Ok(tools) => self.mirrored.learn(tools.as_bytes(), true),
-            Err(error) => tracing::warn!(%error, "the server does not list its tools"),
+        let mut params = Vec::new();
+        for number in 0..PAGES {
+            let page = match client.request("tools/list", params, None, None).await {
+                Ok(page) => page,
+                Err(error) => {
+                    return tracing::warn!(%error, "the server does not list its tools");
+                }
+            };
+            self.mirrored.learn(page.as_bytes(), number == 0);
+            match after(&page) {
+                Some(next) => params = next,
+                None => return,
+            }
         }
+    }
+
+    /// A client was given a list of tools. It may be that client's alone: where it
+    /// says something new, the gateway asks for itself.
+    pub(crate) fn listed_tools(&self, reply: &Reply) {
+        if !self.is_stateless() || !self.mirrored.differs(reply.message().body_bytes()) {
+            return;
+        }
+        let Some(backend) = self.me.upgrade() else { return };
+        if self.is_learning.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tokio::spawn(async move {
+            backend.learn_first().await;
+            backend.is_learning.store(false, Ordering::Relaxed);
+        });
     }
 
     /// Closes every connection to the server. Calls that are under way end, and
@@ -194,7 +228,7 @@ impl Backend {
         self.logs.load(Ordering::Relaxed)
     }
 
-    /// Learns from the answer to a client's `tools/list`.
+    /// Learns from the answer to a `tools/list` that was asked in the gateway's name.
     pub(crate) fn learn(&self, reply: &Reply, is_first_page: bool) {
         self.mirrored.learn(reply.message().body_bytes(), is_first_page);
     }
@@ -353,6 +387,17 @@ impl ConnEvents for Backend {
             }
         });
     }
+}
+
+/// The parameters that ask for the page after this one, if there is one.
+fn after(page: &Json) -> Option<Vec<u8>> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Page {
+        next_cursor: Option<String>,
+    }
+    let cursor = page.read::<Page>().ok()?.next_cursor?;
+    Some(serde_json::json!({ "cursor": cursor }).to_string().into_bytes())
 }
 
 /// Closes what nobody has used for too long, for as long as the pool lives.

@@ -44,7 +44,8 @@ pub(crate) struct Bridge {
     is_alone: bool,
     /// Whether it is a list that is asked for in the gateway's name.
     lists_for_all: bool,
-    /// Whether it asks for the start of a list of tools, if it asks for one.
+    /// Whether it asks for the start of a list of tools, if it asks for one that is
+    /// nobody's in particular.
     first_page: Option<bool>,
     /// Whether its client wants log messages.
     hears_logs: bool,
@@ -153,6 +154,10 @@ impl Bridge {
         let asks = may_ask(call.message.method())
             && needs.owner.is_one_client()
             && can_be_asked(&needs.capabilities);
+        let first_page = (call.message.method() == Method::ToolsList
+            && matches!(needs.owner, Owner::Gateway | Owner::Everyone)
+            && says_nothing(&call, backend))
+        .then(|| call.message.field(Field::Cursor).is_none());
         let waiting = Waiting { outbox: outbox.clone(), key: call.key, turn: number() };
         let turn = waiting.turn;
         let (token, binding) =
@@ -168,8 +173,7 @@ impl Bridge {
             is_alone: matches!(needs.owner, Owner::Call(_)),
             hears_logs: call.log.is_some(),
             lists_for_all: needs.owner == Owner::Gateway,
-            first_page: (call.message.method() == Method::ToolsList)
-                .then(|| call.message.field(Field::Cursor).is_none()),
+            first_page,
             state: Mutex::new(State::new(waiting)),
         });
         let mut forward = Forward::new(call.message, call.revision);

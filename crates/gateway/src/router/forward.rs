@@ -10,7 +10,7 @@ use carrick::client::{CallError, CallRelay, Caller, Forward, Forwarded, Relay, R
 use carrick::proto::method::Method;
 use carrick::proto::peer::{AskPlace, Call, CallKey, Outcome};
 use carrick::proto::revision::Revision;
-use carrick::proto::rpc::{Field, Message};
+use carrick::proto::rpc::Message;
 use carrick::server::{Dispatch, Elsewhere, Outbox};
 use carrick::types::{ClientCapabilities, RpcError};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,8 +27,6 @@ pub(super) struct Forwarding {
     outbox: Arc<dyn Outbox>,
     key: CallKey,
     method: Method,
-    /// Whether it asks for the start of a list.
-    is_first_page: bool,
     route: Route,
     number: u64,
     /// What to ask the server again, with the answers to its questions.
@@ -61,7 +59,7 @@ impl Forwarding {
         caller: Option<Caller>,
     ) -> Dispatch {
         let (key, method, revision) = (call.key, call.message.method(), call.revision);
-        let (log, is_first_page) = (call.log, call.message.field(Field::Cursor).is_none());
+        let log = call.log;
         let mut forward = Forward::new(call.message, revision);
         forward.options = backend.target().options.call;
         // Whoever has requests of the server's own is not asked in rounds.
@@ -73,7 +71,6 @@ impl Forwarding {
             outbox: outbox.clone(),
             key,
             method,
-            is_first_page,
             route,
             number: number(),
             again,
@@ -271,7 +268,7 @@ impl CallRelay for Forwarding {
             }
             Ok(reply) => {
                 if self.method == Method::ToolsList {
-                    self.backend.learn(&reply, self.is_first_page);
+                    self.backend.listed_tools(&reply);
                 }
                 self.finish(Outcome::Forwarded(reply));
             }

@@ -167,7 +167,8 @@ impl Client {
             }
             _ => {
                 let arguments = json!({ "of": self.marker(), "plan": plan, "n": self.next });
-                ("tools/call", json!({ "name": "run", "arguments": arguments }))
+                let tool = random.weighed(&[("run", 8), ("mirrored", 1)]);
+                ("tools/call", json!({ "name": tool, "arguments": arguments }))
             }
         };
         self.request(random, method, params);

@@ -1,5 +1,6 @@
 //! The forms of what a server says.
 
+use crate::evidence::MARKERS;
 use serde_json::{Value, json};
 
 fn capabilities() -> Value {
@@ -22,8 +23,9 @@ pub(super) fn discovered() -> Value {
 /// A list, if that is what is asked for. There is more of it after the first page.
 pub(super) fn listed(method: &str, params: &Value, memory: &str, modern: bool) -> Option<Value> {
     let mut list = match method {
-        "tools/list" => json!({ "tools": [{ "name": "run", "description": memory,
-            "inputSchema": { "type": "object" } }] }),
+        "tools/list" => json!({ "tools": [
+            { "name": "run", "description": memory, "inputSchema": { "type": "object" } },
+            mirrored(memory) ] }),
         "prompts/list" => json!({ "prompts": [{ "name": "run", "description": memory }] }),
         "resources/list" => json!({ "resources": [{ "uri": "memory://all", "name": memory }] }),
         "resources/templates/list" => json!({ "resourceTemplates":
@@ -38,6 +40,14 @@ pub(super) fn listed(method: &str, params: &Value, memory: &str, modern: bool) -
         add_modern(&mut list);
     }
     Some(list)
+}
+
+/// A tool that has an argument travel in a header too, which it names by whom it
+/// has heard of.
+fn mirrored(memory: &str) -> Value {
+    let known = MARKERS.iter().find(|marker| memory.contains(**marker));
+    let of = json!({ "type": "string", "x-mcp-header": known.unwrap_or(&"of") });
+    json!({ "name": "mirrored", "inputSchema": { "type": "object", "properties": { "of": of } } })
 }
 
 /// The result of a call.
