@@ -130,6 +130,13 @@ pub trait Transport: Send {
         TransportKind::Other("custom")
     }
 
+    /// Whether the other side has shown, since this was last asked, that it is at
+    /// work without saying anything, as a program does that is still being
+    /// installed. Connecting may then take longer. Default: it has not.
+    fn is_active(&mut self) -> bool {
+        false
+    }
+
     /// Ends the connection in good order after the queue is written.
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 }
@@ -157,6 +164,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
 
     fn spent(&mut self) -> Option<Vec<u8>> {
         (**self).spent()
+    }
+
+    fn is_active(&mut self) -> bool {
+        (**self).is_active()
     }
 
     fn kind(&self) -> TransportKind {

@@ -353,7 +353,9 @@ impl ClientPeer {
     fn response(&mut self, now: Duration, message: Message) {
         let id = number(message.id());
         let Some((id, call)) = id.and_then(|id| Some((id, self.pending.remove(&id)?))) else {
-            if id.is_some_and(|id| self.late_probe(id, &message)) {
+            let is_late =
+                |id| self.late_handshake(now, id, &message) || self.late_probe(id, &message);
+            if id.is_some_and(is_late) {
                 return;
             }
             // An answer to a call that was cancelled or timed out, or an error

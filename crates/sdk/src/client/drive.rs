@@ -234,7 +234,12 @@ impl<T: Transport> Driver<T> {
                 return;
             }
             self.armed = None;
-            self.peer.handle_timeout(self.now());
+            let now = self.now();
+            // Asked each time, so that it is never about what was long ago.
+            if self.ready.is_some() && self.transport.is_active() {
+                self.peer.extend_opening(now);
+            }
+            self.peer.handle_timeout(now);
             self.drain();
         }
     }

@@ -29,6 +29,11 @@ pub struct ClientConfig {
     pub probe_timeout: Duration,
     /// How long connecting may take in all. Default 10 s.
     pub connect_timeout: Duration,
+    /// How long it may take in all while the transport shows that the server is at
+    /// work, as installers are ([`ClientPeer::extend_opening`]). Default 10 min.
+    ///
+    /// [`ClientPeer::extend_opening`]: crate::peer::ClientPeer::extend_opening
+    pub max_connect_timeout: Duration,
     /// Whether to listen to the changes of lists that a server without sessions
     /// announces (`basic/patterns/subscriptions`). Default: true.
     pub listen: bool,
@@ -62,6 +67,7 @@ impl ClientConfig {
             offer: None,
             probe_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(10),
+            max_connect_timeout: Duration::from_secs(600),
             listen: true,
             spread: 0,
             limits: Limits::default(),

@@ -25,7 +25,7 @@ impl ClientPeer {
         if self.untried {
             return self.gone("the server lost the session again as soon as it was opened".into());
         }
-        self.opening = Opening::until(now.saturating_add(self.config.connect_timeout));
+        self.opening = Opening::within(now, self.config.connect_timeout);
         let asked = self.asked.forget();
         self.out.extend(asked.map(ClientOutput::RequestCancelled));
         self.phase = Phase::Reopening { id: self.next_id };

@@ -28,7 +28,9 @@ const OPENINGS: u8 = 4;
 pub(super) struct Opening {
     /// What is known, or assumed, of the server.
     era: Option<Era>,
-    /// When connecting has taken long enough.
+    /// When connecting began.
+    since: Duration,
+    /// When it has taken long enough.
     by: Duration,
     sent: u8,
     /// Whether a revision was tried again right after it was refused.
@@ -38,12 +40,15 @@ pub(super) struct Opening {
     late: Option<u64>,
     /// What it then said.
     discovered: Option<ServerDescription>,
+    /// A handshake that a memory led to and that was met by silence. It may be
+    /// answered yet.
+    unanswered: Option<u64>,
 }
 
 impl Opening {
-    /// Nothing is known but the time by which it must be done.
-    pub(super) fn until(by: Duration) -> Self {
-        Self { by, ..Self::default() }
+    /// Nothing is known but the time in which it must be done.
+    pub(super) fn within(since: Duration, time: Duration) -> Self {
+        Self { since, by: since.saturating_add(time), ..Self::default() }
     }
 }
 
@@ -54,8 +59,7 @@ impl ClientPeer {
     pub fn connect(&mut self, now: Duration, era: Option<Era>) {
         let pinned = self.config.revision.map(Era::of);
         let era = pinned.or(era).or(self.config.era);
-        let by = now.saturating_add(self.config.connect_timeout);
-        self.opening = Opening { era, ..Opening::until(by) };
+        self.opening = Opening { era, ..Opening::within(now, self.config.connect_timeout) };
         match era {
             Some(Era::Legacy) => self.initialize(now),
             Some(Era::Modern) | None => {
@@ -96,9 +100,13 @@ impl ClientPeer {
     }
 
     pub(super) fn opening_silent(&mut self, now: Duration, id: u64) {
-        let since = self.opening.by.saturating_sub(self.config.connect_timeout);
-        let error = CallError::Timeout(now.saturating_sub(since));
+        let error = CallError::Timeout(now.saturating_sub(self.opening.since));
         match self.phase {
+            // There is time left: the memory was wrong, or the server is slow.
+            Phase::Initializing { .. } if now < self.opening.by && self.is_by_memory() => {
+                self.opening.unanswered = Some(id);
+                self.probe(now, Revision::NEWEST);
+            }
             Phase::Probing { .. } => {
                 self.opening.late = Some(id);
                 self.fall_back(now, error);
@@ -116,6 +124,52 @@ impl ClientPeer {
             Phase::Reopening { .. } => self.not_reopened(&error),
             _ => self.failed(error),
         }
+    }
+
+    /// Lets opening take longer, by a quarter of the time for connecting, when it
+    /// is about to fail for the server's silence; within
+    /// [`ClientConfig::max_connect_timeout`]. Says whether it does.
+    pub fn extend_opening(&mut self, now: Duration) -> bool {
+        let (Phase::Probing { id } | Phase::Initializing { id }) = self.phase else { return false };
+        let last = self.opening.since.saturating_add(self.config.max_connect_timeout);
+        if now < self.opening.by || now >= last {
+            return false;
+        }
+        let Some(pending) = self.pending.get_mut(&id) else { return false };
+        let by = now.saturating_add(self.config.connect_timeout / 4).min(last);
+        self.opening.by = by;
+        (pending.deadline, pending.last) = (by, by);
+        self.wake = Some(by);
+        true
+    }
+
+    /// Whether the handshake is tried first because of what is remembered.
+    fn is_by_memory(&self) -> bool {
+        self.opening.era == Some(Era::Legacy)
+            && self.opening.sent == 1
+            && self.config.revision.is_none()
+    }
+
+    /// Takes the answer to a handshake that was met by silence at first.
+    pub(super) fn late_handshake(&mut self, now: Duration, id: u64, message: &Message) -> bool {
+        let probing = matches!(self.phase, Phase::Probing { .. });
+        if !probing || self.opening.unanswered != Some(id) {
+            return false;
+        }
+        self.opening.unanswered = None;
+        let answer = result::read(
+            Method::Initialize,
+            Revision::NEWEST_HANDSHAKE,
+            self.asked.offered(),
+            message,
+        );
+        // A refusal leaves it to the probe.
+        let Ok(json) = answer else { return true };
+        if let Phase::Probing { id } = self.phase {
+            self.pending.remove(&id);
+        }
+        self.initialized(now, json);
+        true
     }
 
     /// Takes the answer to a probe that was given up. It counts once the
@@ -137,6 +191,8 @@ impl ClientPeer {
         self.revision = revision;
         self.phase = Phase::Probing { id: self.next_id };
         let timeout = match self.opening.era {
+            // The handshake before it is still out.
+            _ if self.opening.unanswered.is_some() => self.config.connect_timeout,
             // There is nothing to fall back to.
             Some(Era::Modern) if self.config.revision.is_some() => self.config.connect_timeout,
             // It is probably only slow; if not, half the time is left.
@@ -159,7 +215,15 @@ impl ClientPeer {
             "{{\"protocolVersion\":\"{}\",\"capabilities\":{},\"clientInfo\":{info}}}",
             self.revision, self.config.capabilities,
         );
-        self.open(now, Method::Initialize, params.as_bytes(), self.config.connect_timeout);
+        let timeout = match self.opening.sent == 0 && self.opening.era == Some(Era::Legacy) {
+            // Half of the time is left for a server that is none of the era it was
+            // remembered for.
+            true if self.config.revision.is_none() => {
+                self.config.probe_timeout.max(self.config.connect_timeout / 2)
+            }
+            _ => self.config.connect_timeout,
+        };
+        self.open(now, Method::Initialize, params.as_bytes(), timeout);
     }
 
     fn open(&mut self, now: Duration, method: Method, params: &[u8], timeout: Duration) {

@@ -293,6 +293,88 @@ fn a_wrong_memory_of_a_modern_server_leads_to_the_handshake() {
     }
 }
 
+fn legacy_by_memory() -> (Client, Value) {
+    let mut config = config();
+    config.era = Some(Era::Legacy);
+    let mut client = Client::new(config);
+    let hello = client.take_one();
+    assert_eq!(hello["method"], "initialize");
+    (client, hello)
+}
+
+#[test]
+fn f17_silence_on_a_handshake_by_memory_leads_to_the_probe_in_the_same_time() {
+    let (mut client, _) = legacy_by_memory();
+    client.pass(SECOND * 4);
+    assert!(client.sent.is_empty());
+    client.pass(SECOND);
+    let probe = client.take_one();
+    assert_eq!(probe["method"], "server/discover");
+    client.answer(&probe, json!({ "supportedVersions": [NEW], "capabilities": {} }));
+    assert_eq!(client.ready().era(), Era::Modern);
+
+    let (mut silent, _) = legacy_by_memory();
+    silent.pass(SECOND * 5);
+    silent.take_one();
+    silent.pass(SECOND * 5);
+    assert!(matches!(silent.failed(), CallError::Timeout(waited) if waited == SECOND * 10));
+    assert!(silent.sent.is_empty());
+}
+
+#[test]
+fn f17_a_server_that_is_only_slow_may_answer_the_handshake_after_the_probe_was_sent() {
+    let (mut client, hello) = legacy_by_memory();
+    client.pass(SECOND * 5);
+    let probe = client.take_one();
+    client.answer(&hello, initialized(OLD));
+    assert_eq!(client.take_one()["method"], "notifications/initialized");
+    assert_eq!(client.ready().era(), Era::Legacy);
+    client.fail(&probe, -32601);
+    assert!(client.sent.is_empty());
+    assert!(matches!(client.heard.pop(), Some(ClientOutput::Ignored { noise: false, .. })));
+    client.pass(SECOND * 20);
+    assert!(client.heard.is_empty(), "the probe is not waited for any more");
+
+    // One that refuses it late is a modern one, whose answer to the probe follows.
+    let (mut client, hello) = legacy_by_memory();
+    client.pass(SECOND * 5);
+    let probe = client.take_one();
+    client.fail(&hello, -32601);
+    client.answer(&probe, json!({ "supportedVersions": [NEW], "capabilities": {} }));
+    assert_eq!(client.ready().era(), Era::Modern);
+}
+
+#[test]
+fn f11_opening_takes_longer_for_as_long_as_somebody_says_so_and_within_bounds() {
+    let mut config = config();
+    config.max_connect_timeout = SECOND * 14;
+    let mut client = Client::new(config);
+    client.take_one();
+    assert!(!client.peer.extend_opening(client.now), "it is not about to fail");
+    client.pass(SECOND * 3);
+    client.take_one();
+    client.now = SECOND * 10;
+    assert!(client.peer.extend_opening(client.now));
+    client.pass(SECOND * 2);
+    assert!(client.heard.is_empty());
+    client.now = SECOND * 10 + SECOND * 5 / 2;
+    assert!(client.peer.extend_opening(client.now));
+    client.now = SECOND * 14;
+    assert!(!client.peer.extend_opening(client.now), "no longer than that");
+    client.pass(Duration::ZERO);
+    assert!(matches!(client.failed(), CallError::Timeout(waited) if waited == SECOND * 14));
+
+    // What it is extended for is the answer.
+    let mut client = Client::new(self::config());
+    client.take_one();
+    client.pass(SECOND * 3);
+    let late = client.take_one();
+    client.now = SECOND * 10;
+    assert!(client.peer.extend_opening(client.now));
+    client.answer(&late, initialized(OLD));
+    assert_eq!(client.ready().era(), Era::Legacy);
+}
+
 fn pinned(revision: Revision) -> Client {
     let mut config = config();
     config.revision = Some(revision);

@@ -338,3 +338,53 @@ async fn f21_calls_to_a_server_that_does_not_read_are_refused_and_leave_when_can
     }
     again.await.unwrap();
 }
+
+/// A transport whose other side is at work for as long as there is something left.
+struct Working(MemoryTransport, u32);
+
+impl crate::transport::Transport for Working {
+    fn poll_recv(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<crate::transport::Event> {
+        self.0.poll_recv(cx)
+    }
+
+    fn send(&mut self, message: crate::transport::Outgoing) {
+        self.0.send(message);
+    }
+
+    fn poll_flush(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        self.0.poll_flush(cx)
+    }
+
+    fn queued(&self) -> usize {
+        self.0.queued()
+    }
+
+    fn is_active(&mut self) -> bool {
+        let active = self.1 > 0;
+        self.1 = self.1.saturating_sub(1);
+        active
+    }
+
+    fn poll_close(&mut self, cx: &mut std::task::Context<'_>) -> std::task::Poll<()> {
+        self.0.poll_close(cx)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f11_connecting_takes_longer_while_the_other_side_is_at_work() {
+    for (active, waited) in [(0, 10_000), (1, 10_000), (2, 12_500), (5, 20_000)] {
+        let (transport, _script) = Script::new();
+        let config = ClientConfig::new(Implementation::new("tests", "0"));
+        let began = Instant::now();
+        let error = Client::connect(Working(transport, active), config, None).await.unwrap_err();
+        assert!(matches!(error.call(), Some(CallError::Timeout(_))));
+        // It is asked first when the probe is given up for the handshake.
+        assert_eq!(began.elapsed(), Duration::from_millis(waited), "{active}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Messages to and from a child process, and how it ended.
 
 use super::cause::last_lines;
-use super::{Child, Process, Stdin, Stdout};
+use super::{Activity, Child, Process, Stdin, Stdout};
 use crate::server::TransportKind;
 use crate::transport::{Event, LineTransport, Outgoing, Transport};
 use carrick_proto::peer::Lane;
@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 /// How long a server whose stdout has ended may take to exit before the
 /// connection's end is reported without its exit status.
@@ -28,6 +28,8 @@ pub struct ChildTransport {
     lines: LineTransport<Stdout, Stdin>,
     process: Arc<Process>,
     grace: Duration,
+    /// What its processes had done when it was last asked, and when that was.
+    seen: (Activity, Instant),
     /// Set once stdout has ended: becomes the reason.
     ending: Option<BoxFuture<'static, String>>,
     /// Set while the last messages are written, for no longer than `grace`.
@@ -45,6 +47,7 @@ impl ChildTransport {
             lines,
             process: Arc::new(process),
             grace,
+            seen: (Activity::default(), Instant::now()),
             ending: None,
             flushing: None,
             closing: None,
@@ -113,6 +116,12 @@ impl Transport for ChildTransport {
 
     fn spent(&mut self) -> Option<Vec<u8>> {
         self.lines.spent()
+    }
+
+    fn is_active(&mut self) -> bool {
+        let (activity, now) = (self.process.activity(), Instant::now());
+        let (earlier, since) = std::mem::replace(&mut self.seen, (activity, now));
+        activity.is_work_since(&earlier, now.duration_since(since))
     }
 
     fn kind(&self) -> TransportKind {
