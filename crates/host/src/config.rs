@@ -34,11 +34,11 @@ pub use locate::{PROJECT_FILE, Places};
 pub use resolve::{Config, Origin, Server, ServerState, builtin_servers};
 pub use rules::taken_places;
 pub use settings::{Limits, ModelProvider, Secret, Settings};
-pub use store::{StoreError, update};
+pub use store::{StoreError, Unsafe, update};
 pub use template::SessionUse;
 pub use text::{MAX_FILE_BYTES, Position};
 
 pub(crate) use expand::variables;
 pub(crate) use key::{hex, path_key};
-pub(crate) use store::read_private;
+pub(crate) use store::{read_private, today};
 pub(crate) use template::{LaunchTemplate, ModelTemplate, RuleTemplate, Text};

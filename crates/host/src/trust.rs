@@ -9,14 +9,17 @@
 mod record;
 mod review;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::{ConfigFile, ContentHash, StoreError, path_key, read_private, update};
+use crate::config::{ConfigFile, ContentHash, StoreError, path_key, read_private, today, update};
 use carrick_policy::visible;
 use record::{Record, TrustFile};
 
 pub use review::{Review, ReviewLine};
+
+/// A use is written down when the last one is that old, in days: only which
+/// approval was not used for longest is to be known.
+const USE_DAYS: u32 = 7;
 
 /// The approvals of one person.
 #[derive(Debug)]
@@ -133,8 +136,29 @@ impl TrustStore {
     pub fn approve(&mut self, file: &ConfigFile) -> Result<(), TrustError> {
         let record = Record::new(file, &Review::of(file))?;
         let key = path_key(file.canonical_path());
-        self.change(|files| {
-            files.insert(key, record);
+        self.change(|known| {
+            known.files.insert(key.clone(), record);
+            known.bound(&key);
+        })
+    }
+
+    /// Remembers that an approval is in use. Writes only what is news, which is
+    /// one that was last used weeks ago.
+    ///
+    /// # Errors
+    ///
+    /// When the approvals cannot be changed.
+    pub fn used(&mut self, file: &ConfigFile) -> Result<(), TrustError> {
+        let (key, today) = (path_key(file.canonical_path()), today());
+        let is_news = |record: &Record| today.saturating_sub(record.used) >= USE_DAYS;
+        if !self.known.files.get(&key).is_some_and(is_news) {
+            return Ok(());
+        }
+        self.change(|known| {
+            // Another process may have taken it back.
+            if let Some(record) = known.files.get_mut(&key) {
+                record.used = today;
+            }
         })
     }
 
@@ -146,7 +170,7 @@ impl TrustStore {
     /// When the approvals cannot be changed.
     pub fn revoke(&mut self, place: &Path) -> Result<bool, TrustError> {
         let key = path_key(place);
-        self.change(|files| files.remove(&key).is_some())
+        self.change(|known| known.files.remove(&key).is_some())
     }
 
     /// All approvals, by place.
@@ -155,14 +179,11 @@ impl TrustStore {
         files.map(|(place, record)| record.approval(place)).collect()
     }
 
-    fn change<T>(
-        &mut self,
-        change: impl FnOnce(&mut BTreeMap<String, Record>) -> T,
-    ) -> Result<T, TrustError> {
+    fn change<T>(&mut self, change: impl FnOnce(&mut TrustFile) -> T) -> Result<T, TrustError> {
         let path = &self.path;
         let (known, value) = update(path, |old| -> Result<_, TrustError> {
             let mut known = TrustFile::read(path, old)?;
-            let value = change(&mut known.files);
+            let value = change(&mut known);
             Ok((known.write(path)?, (known, value)))
         })?;
         self.known = known;

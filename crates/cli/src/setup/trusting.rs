@@ -31,6 +31,10 @@ pub(crate) async fn trust(
     for file in files.iter().filter(|file| file.needs_approval()) {
         let status = store.status(file);
         if status == TrustStatus::Trusted {
+            // It counts all the same; only when it is forgotten depends on it.
+            if let Err(error) = store.used(file) {
+                tracing::warn!(%error, "the use of an approval is not taken down");
+            }
             continue;
         }
         if by_flag(arguments, file)? {

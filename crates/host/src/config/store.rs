@@ -5,11 +5,16 @@
 //! anew, writes the result to a temporary file in the same folder, makes sure
 //! that it is on the disk, and renames it into place.
 
+mod private;
+
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+pub use private::Unsafe;
+use private::check_private;
 
 use carrick_policy::visible;
 
@@ -40,13 +45,8 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Others could put into the file what only its owner may.
-    #[error("{}: others may write to this file (mode {mode:o}); make it 600", visible(&.path.to_string_lossy()))]
-    Exposed {
-        /// The file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
+    #[error(transparent)]
+    Unsafe(#[from] Unsafe),
     /// The file is larger than any file of its kind.
     #[error("{}: larger than {MAX_BYTES} bytes", visible(&.path.to_string_lossy()))]
     TooLarge {
@@ -91,6 +91,19 @@ pub fn update<T, E: From<StoreError>>(
     Ok(value)
 }
 
+/// The content of a file that decides what may run, or `None` if there is none.
+/// One that others could have written is refused.
+pub(crate) fn read_private(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    check_private(path)?;
+    read(path)
+}
+
+/// The days since 1970: how old records of such files are counted.
+pub(crate) fn today() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs() / (24 * 60 * 60)).unwrap_or(u32::MAX)
+}
+
 /// The content of the file at `path`, or `None` if there is none.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let fail = |source| StoreError::Io { path: path.to_owned(), action: "reading", source };
@@ -109,20 +122,6 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
         return Err(StoreError::TooLarge { path: path.to_owned() });
     }
     Ok(Some(bytes))
-}
-
-/// The content of a file that decides what may run, or `None` if there is none.
-/// One that others may write to is refused.
-pub(crate) fn read_private(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    #[cfg(unix)]
-    if let Ok(metadata) = fs::metadata(path) {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o022 != 0 {
-            return Err(StoreError::Exposed { path: path.to_owned(), mode });
-        }
-    }
-    read(path)
 }
 
 /// The file that `path` leads to, by way of links, even if it does not exist.

@@ -7,9 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::review::Review;
 use super::{Approval, TrustChange, TrustError};
-use crate::config::{ConfigFile, ContentHash, hex};
+use crate::config::{ConfigFile, ContentHash, hex, today};
 
 const VERSION: u32 = 1;
+
+/// Files whose approvals are kept; beyond them, those that were not used for
+/// longest are forgotten, and asked about again.
+const MOST_FILES: usize = 1000;
+
+/// Bytes of approvals that are kept, in the same way: 4 MiB.
+const MOST_BYTES: usize = 4 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +33,9 @@ pub(super) struct Record {
     pub(super) digest: ContentHash,
     salt: String,
     lines: Vec<Line>,
+    /// The day of its last use; 0 where that is not known.
+    #[serde(default)]
+    pub(super) used: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -49,6 +59,20 @@ impl TrustFile {
         Ok(file)
     }
 
+    /// Forgets what was not used for longest, until the rest is within bounds.
+    pub(super) fn bound(&mut self, keep: &str) {
+        let size = |(place, record): (&String, &Record)| place.len() + record.size();
+        let mut bytes: usize = self.files.iter().map(size).sum();
+        while self.files.len() > MOST_FILES || bytes > MOST_BYTES {
+            let others = self.files.iter().filter(|(place, _)| *place != keep);
+            let oldest = others.min_by_key(|(_, record)| record.used);
+            let Some((place, record)) = oldest else { return };
+            bytes -= size((place, record));
+            let place = place.clone();
+            self.files.remove(&place);
+        }
+    }
+
     pub(super) fn write(&self, path: &Path) -> Result<Vec<u8>, TrustError> {
         serde_json::to_vec_pretty(self).map_err(|error| content(path, &error))
     }
@@ -60,7 +84,13 @@ impl Record {
         getrandom::fill(&mut salt).map_err(TrustError::Random)?;
         let salt = hex(&salt);
         let lines = lines(review, &salt);
-        Ok(Self { hash: file.hash(), digest: review.digest(), salt, lines })
+        Ok(Self { hash: file.hash(), digest: review.digest(), salt, lines, used: today() })
+    }
+
+    /// What it takes in the file, about, in bytes.
+    fn size(&self) -> usize {
+        let line = |line: &Line| 40 + line.text.len() + line.value.as_ref().map_or(0, String::len);
+        250 + self.lines.iter().map(line).sum::<usize>()
     }
 
     pub(super) fn approval(&self, place: &str) -> Approval {

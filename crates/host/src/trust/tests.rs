@@ -185,7 +185,16 @@ fn the_store_is_private_and_refused_if_others_may_write_it() {
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o620)).unwrap();
     let error = TrustStore::open(&path).unwrap_err();
-    assert!(matches!(error, TrustError::Store(StoreError::Exposed { mode: 0o620, .. })), "{error}");
+    assert!(
+        matches!(
+            error,
+            TrustError::Store(StoreError::Unsafe(crate::config::Unsafe::Writable {
+                mode: 0o620,
+                ..
+            }))
+        ),
+        "{error}"
+    );
 }
 
 #[test]
@@ -202,4 +211,101 @@ fn a_store_that_is_not_understood_trusts_nothing_and_is_not_overwritten() {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         assert!(!store.is_trusted(&file(FIRST)));
     }
+}
+
+#[cfg(unix)]
+mod f74 {
+    use super::super::*;
+    use crate::config::Unsafe;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn refusal(path: &Path) -> Unsafe {
+        match TrustStore::open(path) {
+            Err(TrustError::Store(StoreError::Unsafe(reason))) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn f74_approvals_in_a_folder_that_others_may_write_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("state/carrick");
+        fs::create_dir_all(&inner).unwrap();
+        let path = inner.join("trust.json");
+        for present in [false, true] {
+            if present {
+                fs::write(&path, r#"{"version":1,"files":{}}"#).unwrap();
+                fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            }
+            for mode in [0o777, 0o770, 0o702] {
+                fs::set_permissions(&inner, Permissions::from_mode(mode)).unwrap();
+                let Unsafe::Folder { path, mode: found } = refusal(&path) else {
+                    panic!("{mode:o}")
+                };
+                assert_eq!((path, found), (inner.canonicalize().unwrap(), mode));
+            }
+            fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+            assert!(TrustStore::open(&path).is_ok());
+            // A folder above it that anybody may write to gives it away as well; one for
+            // the group of its user does not.
+            let above = inner.parent().unwrap();
+            fs::set_permissions(above, Permissions::from_mode(0o777)).unwrap();
+            assert!(matches!(refusal(&path), Unsafe::Folder { .. }));
+            fs::set_permissions(above, Permissions::from_mode(0o775)).unwrap();
+            assert!(TrustStore::open(&path).is_ok());
+        }
+    }
+
+    #[test]
+    fn f74_a_link_does_not_lead_around_the_check() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = folder.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+        fs::write(open.join("trust.json"), r#"{"version":1,"files":{}}"#).unwrap();
+        fs::set_permissions(open.join("trust.json"), Permissions::from_mode(0o600)).unwrap();
+        let link = folder.path().join("trust.json");
+        std::os::unix::fs::symlink(open.join("trust.json"), &link).unwrap();
+        assert!(matches!(refusal(&link), Unsafe::Folder { .. }));
+    }
+
+    #[test]
+    fn f74_approvals_of_another_owner_are_refused() {
+        // Only root can give files away.
+        if !nix::unistd::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trust.json");
+        fs::write(&path, r#"{"version":1,"files":{}}"#).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
+        let reason = refusal(&path);
+        assert!(matches!(reason, Unsafe::Foreign { owner: 12_345, user: 0, .. }), "{reason}");
+        assert!(reason.to_string().contains("belongs to user 12345"), "{reason}");
+    }
+}
+
+#[test]
+fn f77_approvals_that_were_not_used_for_longest_are_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trust.json");
+    let hash = ContentHash::of(b"").to_string();
+    let record = |n: usize| {
+        let record = serde_json::json!({ "hash": hash, "digest": hash, "salt": "", "lines": [],
+            "used": 10_000 - n });
+        (format!("/p{n:04}/.mcp.json"), record)
+    };
+    let files: serde_json::Map<_, _> = (0..1500).map(record).collect();
+    let text = serde_json::json!({ "version": 1, "files": files }).to_string();
+    std::fs::write(&path, text).unwrap();
+    let mut store = TrustStore::open(&path).unwrap();
+    store.revoke(Path::new("/p0000/.mcp.json")).unwrap();
+    store.change(|known| known.bound("/p1499/.mcp.json")).unwrap();
+    let places: Vec<_> = store.list().into_iter().map(|approval| approval.place).collect();
+    assert_eq!(places.len(), 1000);
+    assert!(places.contains(&"/p1499/.mcp.json".to_owned()), "that which was just written stays");
+    assert!(places.contains(&"/p0001/.mcp.json".to_owned()));
+    assert!(!places.contains(&"/p1498/.mcp.json".to_owned()));
 }
