@@ -14,6 +14,7 @@ use trusting::{trust, trusted};
 use crate::args::Arguments;
 use crate::environment;
 use crate::exit::Failure;
+use crate::frontend::Nobody;
 use crate::print::{self, shown};
 use crate::signals::unless_told;
 use carrick::net::{HttpClient, Options};
@@ -42,7 +43,7 @@ pub(crate) struct Setup {
     pub(crate) policy: Policy,
     pub(crate) settings: Settings,
     pub(crate) http: HttpClient,
-    asks: Option<Arc<Asks>>,
+    asks: Arc<Asks>,
 }
 
 impl Setup {
@@ -74,12 +75,9 @@ impl Setup {
         outcome
     }
 
-    /// Lets servers that are connected to from now on ask this model, once a person
-    /// permits it.
+    /// Lets servers ask this model from now on, once a person permits it.
     pub(crate) fn offer_model(&self, model: &Arc<dyn Model>) {
-        if let Some(asks) = &self.asks {
-            asks.use_model(model.clone());
-        }
+        self.asks.use_model(model.clone());
     }
 
     async fn make(
@@ -128,10 +126,12 @@ impl Setup {
             config.servers.values_mut().for_each(|server| server.timeout = None);
         }
         let http = HttpClient::new(Options::default());
-        let asks = frontend.map(|frontend| {
-            let roots = roots(&config.settings, files, &places.current);
-            Asks::new(frontend, roots.iter().filter_map(|root| asks::folder(root)).collect())
-        });
+        // Servers offer tools by what is declared to them: it is the same where
+        // nobody can be asked.
+        let frontend = frontend.unwrap_or_else(|| Arc::new(Nobody));
+        let roots = roots(&config.settings, files, &places.current);
+        let roots = roots.iter().filter_map(|root| asks::folder(root)).collect();
+        let asks = Asks::new(frontend, roots);
         let mut options = options(arguments, &config.settings, &http, places.current, observer);
         let builtin = |server: &Server| matches!(server.launch(), Some(Launch::Builtin { .. }));
         if !config.servers.values().all(builtin) {
@@ -140,7 +140,7 @@ impl Setup {
             let folder = environment::state_folder();
             options.eras = folder.map(|folder| Arc::new(Eras::open(folder.join("eras.json"))));
         }
-        options.asks = asks.clone();
+        options.asks = Some(asks.clone());
         let policy = Policy::new(config.settings.rules.clone());
         let registry = Registry::new(config.servers.into_values(), options);
         Ok(Self { registry, policy, settings: config.settings, http, asks })
@@ -199,6 +199,10 @@ fn options(
     let limits = &settings.limits;
     if let Some(timeout) = limits.connect_timeout {
         options.connect_timeout = timeout;
+        options.address_timeout = timeout;
+    }
+    if let Some(wait) = limits.startup_wait {
+        options.startup_wait = wait;
     }
     if let Some(timeout) = limits.request_timeout {
         options.call.timeout = timeout;

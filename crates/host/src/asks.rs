@@ -1,9 +1,11 @@
 //! What servers ask of this host while they work: input of its person, a message
 //! of its model, its folders.
 //!
-//! [`Asks`] makes the handlers of a connection, and so what the host declares: it
-//! offers its model only where it has one, and folders only where it has some. A
-//! person decides about all but the folders, through the [`Frontend`].
+//! [`Asks`] makes the handlers of a connection, and so what the host declares. That
+//! is the same whatever a run is for, since servers offer tools by it: a model and
+//! a person are declared where there is none as well, and what is asked of them is
+//! refused then. Folders are declared where the config tells of some. A person
+//! decides about all but the folders, through the [`Frontend`].
 
 mod form;
 mod page;
@@ -85,8 +87,8 @@ impl Asks {
         })
     }
 
-    /// Offers this model to the servers that are connected to from now on. The first
-    /// one that is named stays.
+    /// Has this model answer servers from now on. The first one that is named
+    /// stays.
     pub fn use_model(&self, model: Arc<dyn Model>) {
         // There is one model in a run.
         let _ = self.model.set(model);
@@ -100,13 +102,11 @@ impl Asks {
             let (asks, server) = (asks.clone(), name.clone());
             async move { asks.elicit(&server, ask).await }
         });
-        if let Some(model) = self.model.get() {
-            let (asks, model) = (self.clone(), model.clone());
-            handlers = handlers.sample(move |ask| {
-                let (asks, server, model) = (asks.clone(), server.clone(), model.clone());
-                async move { asks.sample(&server, &*model, ask).await }
-            });
-        }
+        let asks = self.clone();
+        handlers = handlers.sample(move |ask| {
+            let (asks, server) = (asks.clone(), server.clone());
+            async move { asks.sample(&server, ask).await }
+        });
         if !self.roots.is_empty() {
             let roots = self.roots.clone();
             handlers = handlers.roots(move || std::future::ready(Ok(roots.clone())));
@@ -149,9 +149,11 @@ impl Asks {
     async fn sample(
         &self,
         server: &str,
-        model: &dyn Model,
         ask: CreateMessage,
     ) -> Result<CreateMessageResult, RpcError> {
+        let Some(model) = self.model.get() else {
+            return Err(RpcError::internal("no model is set up at the host that could answer"));
+        };
         let request = sampling::request(&ask)?;
         let sampling = Sampling {
             id: self.id(),
@@ -168,7 +170,7 @@ impl Asks {
             return Err(RpcError::new(REFUSED, "the user did not permit it"));
         }
         self.sampled.fetch_add(1, Ordering::Relaxed);
-        let answer = sampling::answer(model, &request, &sampling.ask.stop_sequences).await;
+        let answer = sampling::answer(&**model, &request, &sampling.ask.stop_sequences).await;
         answer.map_err(|error| {
             // What a provider says may name accounts and addresses: not for servers.
             let message = format!("the model that it asked for failed: {error}");

@@ -3,14 +3,17 @@
 
 mod catalog;
 mod connect;
+mod ears;
 mod eras;
 mod error;
+mod flight;
 mod held;
 mod link;
 mod offers;
 #[cfg(test)]
 mod tests;
 
+use catalog::Found;
 pub use catalog::{Catalog, ServerTools};
 pub use connect::Opener;
 pub use eras::Eras;
@@ -20,19 +23,20 @@ pub use offers::Offers;
 
 use crate::asks::Asks;
 use crate::config::{Server as Configured, ServerState};
+use carrick::client::managed::ConnectionState;
 use carrick::client::{CallError, CallOptions, ProgressHandler};
 use carrick::net::HttpClient;
 use carrick::proto::rpc::Json;
 use carrick::transport::child::Environment;
 use carrick::types::{Implementation, Resource, ResourceTemplate, Tool};
 use futures_util::future::join_all;
-use held::Listed;
-use link::Link;
+use link::{Link, Ready};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// Makes a built-in server: its name and arguments to a server, or why not.
 pub type Builtins = Arc<dyn Fn(&str, &[OsString]) -> Result<carrick::Server, String> + Send + Sync>;
@@ -72,8 +76,14 @@ pub struct RegistryOptions {
     pub http: HttpClient,
     /// The built-in servers.
     pub builtins: Builtins,
-    /// Time to connect. Default 10 s.
+    /// Time to connect to a server that is started, its first list of tools
+    /// included; longer while it shows that it is at work. Default 60 s.
     pub connect_timeout: Duration,
+    /// Time to connect to a server at an address, its first list of tools
+    /// included. Default 10 s.
+    pub address_timeout: Duration,
+    /// How long a catalog waits for servers that are still starting. Default 10 s.
+    pub startup_wait: Duration,
     /// Bounds on each call.
     pub call: CallOptions,
     /// The largest message taken from a server, in bytes; `None` for the transport's own.
@@ -101,7 +111,9 @@ impl RegistryOptions {
             environment: Environment::new(),
             http,
             builtins,
-            connect_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(60),
+            address_timeout: Duration::from_secs(10),
+            startup_wait: Duration::from_secs(10),
             call: CallOptions::default(),
             message_bytes: None,
             grace: Duration::from_secs(2),
@@ -117,6 +129,7 @@ impl RegistryOptions {
 /// All servers of one host.
 pub struct Registry {
     links: BTreeMap<String, Arc<Link>>,
+    options: Arc<RegistryOptions>,
 }
 
 impl Registry {
@@ -126,7 +139,7 @@ impl Registry {
         let link = |server: Configured| {
             (server.name.clone(), Arc::new(Link::new(server, options.clone())))
         };
-        Self { links: servers.into_iter().map(link).collect() }
+        Self { links: servers.into_iter().map(link).collect(), options }
     }
 
     /// The servers' names.
@@ -145,7 +158,7 @@ impl Registry {
     /// # Errors
     /// When there is no such server.
     pub fn opener(&self, name: &str) -> Result<Opener, ServerError> {
-        Ok(Opener::new(self.link(name)?.clone()))
+        Ok(Opener::new(self.link(name)?.launcher().clone()))
     }
 
     /// Connects to one server, or takes the connection there is.
@@ -183,7 +196,8 @@ impl Registry {
         let definitions: Vec<_> = seen.iter().filter_map(|held| held.definition.clone()).collect();
         let agreed = {
             let mut pins = pins.lock().unwrap_or_else(PoisonError::into_inner);
-            pins.approve(&link.configured().key(), &definitions)
+            let declared = link.launcher().capabilities();
+            pins.approve(&link.configured().key(), &definitions, &declared)
         };
         agreed.map_err(|error| link.error(ServerErrorKind::Pins(error.to_string())))?;
         link.forget_tools().await;
@@ -191,45 +205,76 @@ impl Registry {
     }
 
     /// The tools of all servers that may run, connected side by side. One that
-    /// cannot be reached is told of and does not keep the others.
+    /// cannot be reached is told of and does not keep the others; one that is
+    /// still starting after [`RegistryOptions::startup_wait`] goes on starting,
+    /// and is there in a later catalog.
     pub async fn catalog(&self) -> Catalog {
-        self.gather(false).await
+        self.gather(false, None).await
     }
 
     /// The same with the first resources and prompts of each server, for a model.
     pub async fn full_catalog(&self) -> Catalog {
-        self.gather(true).await
+        self.gather(true, None).await
     }
 
-    /// The catalog as it is now, when a server has said that a list changed.
+    /// The catalog as it is now, when a server has said that a list changed, or
+    /// one that was still starting has come up or failed.
     pub async fn renewed(&self, catalog: &Catalog) -> Option<Catalog> {
-        if !self.links.values().any(|link| link.has_changed(catalog.is_full)) {
+        let full = catalog.is_full;
+        let settled =
+            |name: &String| self.links.get(name).is_some_and(|link| link.is_settled(full));
+        let changed = self.links.values().any(|link| link.has_changed(full));
+        if !changed && !catalog.pending.iter().any(settled) {
             return None;
         }
-        Some(self.gather(catalog.is_full).await)
+        Some(self.gather(full, Some(catalog)).await)
     }
 
-    async fn gather(&self, full: bool) -> Catalog {
+    /// The catalog as it is now, whatever has changed. Of the servers that were
+    /// not in `catalog` none is waited for.
+    pub async fn again(&self, catalog: &Catalog) -> Catalog {
+        self.gather(catalog.is_full, Some(catalog)).await
+    }
+
+    /// Where the connection to a server stands.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub fn state(&self, name: &str) -> Result<ConnectionState, ServerError> {
+        Ok(self.link(name)?.state())
+    }
+
+    /// Waits no longer than for the servers of `before`.
+    async fn gather(&self, full: bool, before: Option<&Catalog>) -> Catalog {
+        let by = Instant::now() + self.options.startup_wait;
         let runnable = self
             .links
             .iter()
             .filter(|(_, link)| !matches!(link.configured().state, ServerState::Disabled));
-        let listed = join_all(runnable.map(|(name, link)| async move {
-            let listed = link.listed().await?;
-            // A server that fails at these is still one with tools.
-            let (offers, failed) = match full {
-                false => Default::default(),
-                true => match link.offers().await {
-                    Ok(offers) => (offers, None),
-                    Err(error) => (Arc::default(), Some(error)),
-                },
+        let found = join_all(runnable.map(|(name, link)| async move {
+            let was_there = |before: &Catalog| before.servers.iter().any(|s| s.server == *name);
+            let outcome = if before.is_none_or(was_there) {
+                timeout_at(by, link.ready(full)).await.ok()
+            } else if before.is_some_and(|before| before.pending.contains(name)) {
+                link.outcome(full)
+            } else {
+                // It failed before: for a later round, if it comes up again.
+                drop(link.ready(full));
+                None
             };
-            let description = link.description().await;
-            let server = name.clone();
-            let Listed { offered: tools, held } = listed;
-            Ok((ServerTools { server, description, tools, held, offers }, failed))
+            match outcome.map(|outcome| link.settled(outcome)) {
+                Some(Ok(ready)) => {
+                    let failed = ready.failed.clone();
+                    Found::Ready(offered(name, ready), failed)
+                }
+                Some(Err(error)) => Found::Failed(error),
+                None => match link.known(false) {
+                    Some(ready) => Found::Partly(offered(name, ready)),
+                    None => Found::Starting(name.clone()),
+                },
+            }
         }));
-        Catalog::new(listed.await, full)
+        Catalog::new(found.await, full)
     }
 
     /// Calls a tool; the result is as the server wrote it.
@@ -317,5 +362,15 @@ impl Registry {
             let known = self.links.keys().cloned().collect();
             ServerError::new(name, ServerErrorKind::Unknown { known })
         })
+    }
+}
+
+fn offered(name: &str, ready: Ready) -> ServerTools {
+    ServerTools {
+        server: name.to_owned(),
+        description: Some(ready.description),
+        tools: ready.listed.offered,
+        held: ready.listed.held,
+        offers: ready.offers,
     }
 }

@@ -184,6 +184,7 @@ impl Turn<'_> {
             if let Some(catalog) =
                 self.registry.renewed(renewed.as_ref().unwrap_or(self.catalog)).await
             {
+                self.tell_failed(renewed.as_ref().unwrap_or(self.catalog), &catalog);
                 renewed = Some(catalog);
             }
             let now = Turn { catalog: renewed.as_ref().unwrap_or(self.catalog), ..*self };
@@ -212,6 +213,14 @@ impl Turn<'_> {
             }
         }
         Err(TurnError::Limit(format!("{} rounds", self.limits.rounds)))
+    }
+
+    /// Tells of servers that were still starting and then could not be reached.
+    fn tell_failed(&self, before: &Catalog, now: &Catalog) {
+        for error in now.failed.iter().filter(|e| before.starting.iter().any(|s| s == e.server())) {
+            let (server, message) = (Some(error.server().to_owned()), error.message());
+            self.frontend.event(&Event::Error { server, message });
+        }
     }
 
     fn answered(

@@ -15,7 +15,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("crates/host/src/config", &["error", "text"]),
     ("crates/host/src/matcher/fill", &["command", "free"]),
     ("crates/host/src/matcher", &["role", "schema"]),
-    ("crates/host/src/registry", &["connect", "link"]),
     ("crates/host/src/turn", &["calls", "event", "matched"]),
     ("crates/host/src", &["asks", "registry", "turn"]),
     ("crates/proto/src/peer/server", &["ask", "output"]),

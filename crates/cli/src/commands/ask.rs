@@ -2,7 +2,7 @@
 
 use crate::args::{Arguments, Ask, DialectArg};
 use crate::exit::{Code, Failure};
-use crate::frontend::{Listener, frontend, observer};
+use crate::frontend::{Listener, frontend, observer, tell_missing};
 use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
@@ -41,16 +41,11 @@ async fn answer(
         true => setup.registry.full_catalog().await,
         false => setup.registry.catalog().await,
     };
-    for error in &catalog.failed {
-        frontend.event(&Event::Error {
-            server: Some(error.server().to_owned()),
-            message: error.message(),
-        });
-    }
+    tell_missing(&catalog, &*frontend);
     let left = |server: &str, message| {
         frontend.event(&Event::Error { server: Some(server.to_owned()), message });
     };
-    let catalog = setup::settle(&setup.registry, catalog, full, left).await;
+    let catalog = setup::settle(&setup.registry, catalog, left).await;
     let code = choose(setup, &catalog, &*frontend, ask, &selection, question).await?;
     frontend.finish()?;
     Ok(code)

@@ -3,7 +3,7 @@
 use super::ask::turn_failed;
 use crate::args::{Arguments, Route};
 use crate::exit::{Code, Failure};
-use crate::frontend::{Listener, frontend, observer};
+use crate::frontend::{Listener, frontend, observer, tell_missing};
 use crate::input;
 use crate::print;
 use crate::setup::{self, Setup};
@@ -38,14 +38,11 @@ async fn run_in(
 ) -> Result<ExitCode, Failure> {
     setup::offer_configured(setup).await;
     let catalog = setup.registry.catalog().await;
-    for error in &catalog.failed {
-        let server = Some(error.server().to_owned());
-        frontend.event(&Event::Error { server, message: error.message() });
-    }
+    tell_missing(&catalog, &*frontend);
     let left = |server: &str, message| {
         frontend.event(&Event::Error { server: Some(server.to_owned()), message });
     };
-    let catalog = setup::settle(&setup.registry, catalog, false, left).await;
+    let catalog = setup::settle(&setup.registry, catalog, left).await;
     let wanted = (1..).zip(items).map(|(n, item)| wanted(n, item, &catalog)).collect();
     let calls = Calls {
         registry: &setup.registry,
@@ -88,7 +85,7 @@ fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {
             };
             let target = match found {
                 Ok(found) => Ok(Target::Tool(found.clone())),
-                Err(unknown) => Err(format!("not run: {unknown}")),
+                Err(unknown) => Err(not_found(server.as_deref(), &unknown.to_string(), catalog)),
             };
             Wanted { id, target, arguments }
         }
@@ -104,6 +101,16 @@ fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {
             Wanted { id, target: Err(refused.to_string()), arguments: nothing() }
         }
         _ => Wanted { id, target: Err("not run".into()), arguments: nothing() },
+    }
+}
+
+/// Why a request is not run, where no tool fits it.
+fn not_found(server: Option<&str>, unknown: &str, catalog: &Catalog) -> String {
+    let starting = &catalog.starting;
+    match server.filter(|server| starting.iter().any(|name| name == server)) {
+        Some(server) => format!("not run: server {server:?} is still starting; ask again later"),
+        None if starting.is_empty() => format!("not run: {unknown}"),
+        None => format!("not run: {unknown}; still starting: {}", starting.join(", ")),
     }
 }
 

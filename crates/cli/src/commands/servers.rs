@@ -30,7 +30,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 fn describe(server: &Server) -> (&'static str, String) {
     match &server.state {
-        ServerState::Ready(launch) => ("ready", self::launch(launch)),
+        ServerState::Ready(launch) => ("not tried", self::launch(launch)),
         ServerState::Disabled => ("disabled", String::new()),
         ServerState::Unapproved => ("unapproved", String::new()),
         ServerState::Broken(error) => ("broken", print::shown(&error.without_server().to_string())),

@@ -4,6 +4,7 @@ mod long;
 
 use crate::args::{Arguments, Tools};
 use crate::exit::{Code, Failure};
+use crate::frontend::still_starting;
 use crate::print;
 use crate::setup::{self, Setup};
 use carrick::types::{Tool, ToolAnnotations};
@@ -38,8 +39,10 @@ pub(super) async fn run(arguments: &Arguments, tools: &Tools) -> Result<ExitCode
 async fn list(setup: &Setup, arguments: &Arguments, tools: &Tools) -> Result<ExitCode, Failure> {
     let registry = &setup.registry;
     let (mut failed, mut listed, mut held) = (Vec::new(), Vec::new(), Vec::new());
+    let mut starting = None;
     if tools.servers.is_empty() {
         let catalog = registry.catalog().await;
+        starting = still_starting(&catalog);
         failed = catalog.failed;
         for server in catalog.servers {
             held.push((server.server.clone(), server.held));
@@ -62,7 +65,11 @@ async fn list(setup: &Setup, arguments: &Arguments, tools: &Tools) -> Result<Exi
         }
     }
     held.retain(|(_, held)| !held.is_empty());
-    if failed.is_empty() && held.is_empty() && listed.iter().all(|(_, tools)| tools.is_empty()) {
+    if failed.is_empty()
+        && starting.is_none()
+        && held.is_empty()
+        && listed.iter().all(|(_, tools)| tools.is_empty())
+    {
         print::say("no server offers a tool");
     }
     let mut code = ExitCode::SUCCESS;
@@ -74,6 +81,13 @@ async fn list(setup: &Setup, arguments: &Arguments, tools: &Tools) -> Result<Exi
     let failures = !failed.is_empty();
     for error in failed {
         let failure = Failure::from(error);
+        code = if arguments.json { failure.report_json() } else { failure.report() };
+    }
+    if let Some(text) = starting {
+        let failure = Failure::new(Code::Unreachable, text).hint(
+            "`carrick tools SERVER` waits for it; \"startupWait\" in \"limits\" sets how long \
+             `carrick tools` waits (milliseconds)",
+        );
         code = if arguments.json { failure.report_json() } else { failure.report() };
     }
     // What was listed is not all there is.

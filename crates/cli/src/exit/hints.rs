@@ -26,6 +26,13 @@ pub(super) fn of_server(error: &ServerError) -> Option<String> {
             format!("`carrick trust --tools {}` approves it", visible(error.server()))
         }
         ServerErrorKind::Connect(error) => return of_connecting(error),
+        ServerErrorKind::Installing { .. } => "once it has been downloaded it starts faster: try \
+            again, run its command once by hand, or set \"limits\": {\"connectTimeout\": 300000} \
+            (milliseconds) in the config"
+            .into(),
+        ServerErrorKind::Unlisted { .. } => {
+            "\"connectTimeout\" in \"limits\" sets how long it may take (milliseconds)".into()
+        }
         ServerErrorKind::Request { error, .. } => match error.call() {
             Some(CallError::Timeout(_)) => {
                 "--timeout SECONDS waits longer, as does \"timeout\" (milliseconds) in the server's \

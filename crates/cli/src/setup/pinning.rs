@@ -21,7 +21,6 @@ pub(super) fn pins() -> Result<Option<SharedPins>, Failure> {
 pub(crate) async fn settle(
     registry: &Registry,
     catalog: Catalog,
-    full: bool,
     left: impl Fn(&str, String),
 ) -> Catalog {
     let mut agreed = false;
@@ -32,11 +31,7 @@ pub(crate) async fn settle(
             Err(failure) => left(&server.server, failure.to_string()),
         }
     }
-    match (agreed, full) {
-        (false, _) => catalog,
-        (true, false) => registry.catalog().await,
-        (true, true) => registry.full_catalog().await,
-    }
+    if agreed { registry.again(&catalog).await } else { catalog }
 }
 
 /// Shows what is held and asks whether it may be used as it is now.

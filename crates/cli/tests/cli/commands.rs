@@ -146,7 +146,7 @@ fn servers_lists_without_starting_any() {
     };
     assert_eq!(state("off"), "disabled");
     assert_eq!(state("broken"), "broken");
-    assert_eq!(state("touch"), "ready");
+    assert_eq!(state("touch"), "not tried");
     assert!(!run.stdout.contains("secret"), "{run}");
     assert!(!sandbox.project().join("started").exists());
     let run = sandbox.run(&["servers"]).exits(0);

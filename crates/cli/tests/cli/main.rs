@@ -21,6 +21,7 @@ mod serve;
 mod served;
 #[cfg(target_os = "linux")]
 mod signals;
+mod startup;
 mod stdio;
 #[cfg(target_os = "linux")]
 mod steering;

@@ -241,8 +241,11 @@ async fn the_model_answers_when_it_may() {
     let cancelled = ElicitResult::without_content(ElicitAction::Cancel);
     let person = Person::new(cancelled.clone(), Verdict::Allow);
     let asks = Asks::new(person.clone(), Vec::new());
-    assert!(!asks.handlers("s").capabilities().contains("sampling"), "there is no model");
+    let declared = asks.handlers("s").capabilities();
+    assert!(call(&asks, "think").await.contains("no model"), "none is set up");
     asks.use_model(Arc::new(Says(&["It is ", "42.ST", "OP and more"])));
+    // F12: a server is told the same, whether there is a model or not.
+    assert_eq!(asks.handlers("s").capabilities(), declared);
     let said: Value = serde_json::from_str(&call(&asks, "think").await).unwrap();
     assert_eq!(
         said,

@@ -52,6 +52,9 @@ pub struct Limits {
     pub turn_timeout: Option<Duration>,
     /// The time to connect to a server.
     pub connect_timeout: Option<Duration>,
+    /// How long a command waits for servers that are still starting before it
+    /// goes on without them.
+    pub startup_wait: Option<Duration>,
     /// The time for a request, until the server reports progress.
     pub request_timeout: Option<Duration>,
     /// The time for a request however much progress is reported.
@@ -70,6 +73,7 @@ impl Limits {
             tokens: over.tokens.or(self.tokens),
             turn_timeout: over.turn_timeout.or(self.turn_timeout),
             connect_timeout: over.connect_timeout.or(self.connect_timeout),
+            startup_wait: over.startup_wait.or(self.startup_wait),
             request_timeout: over.request_timeout.or(self.request_timeout),
             max_request_timeout: over.max_request_timeout.or(self.max_request_timeout),
             message_bytes: over.message_bytes.or(self.message_bytes),

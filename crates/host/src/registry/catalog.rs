@@ -11,7 +11,7 @@ pub struct ServerTools {
     /// The server's name in the config.
     pub server: String,
     /// What it said of itself.
-    pub description: Option<ServerDescription>,
+    pub description: Option<Arc<ServerDescription>>,
     /// Its tools on offer.
     pub tools: Arc<Vec<Tool>>,
     /// Its tools that are held back.
@@ -39,28 +39,49 @@ pub struct Catalog {
     pub servers: Vec<ServerTools>,
     /// Those not reached, and lists of the others that could not be had.
     pub failed: Vec<ServerError>,
+    /// The names of those that are still starting, or listing their tools.
+    pub starting: Vec<String>,
     /// The names that models see.
     pub names: ToolNames,
     /// Whether resources and prompts were asked for too.
     pub(super) is_full: bool,
+    /// Those of which more is yet to come.
+    pub(super) pending: Vec<String>,
+}
+
+/// What was found out of one server.
+pub(super) enum Found {
+    /// What it offers, and why its other lists cannot be had.
+    Ready(ServerTools, Option<ServerError>),
+    /// The same, while its other lists are being taken.
+    Partly(ServerTools),
+    Failed(ServerError),
+    /// Nothing yet.
+    Starting(String),
 }
 
 /// Names of the host's own tools, which no server's tool may take.
 pub(crate) const OWN_TOOLS: &[&str] = &["read_resource", "get_prompt"];
 
 impl Catalog {
-    pub(super) fn new(
-        listed: Vec<Result<(ServerTools, Option<ServerError>), ServerError>>,
-        is_full: bool,
-    ) -> Self {
+    pub(super) fn new(found: Vec<Found>, is_full: bool) -> Self {
         let (mut servers, mut failed) = (Vec::new(), Vec::new());
-        for listed in listed {
-            match listed {
-                Ok((tools, error)) => {
+        let (mut starting, mut pending) = (Vec::new(), Vec::new());
+        for found in found {
+            match found {
+                Found::Ready(tools, error) => {
                     servers.push(tools);
                     failed.extend(error);
                 }
-                Err(error) => failed.push(error),
+                Found::Partly(tools) => {
+                    pending.push(tools.server.clone());
+                    servers.push(tools);
+                }
+                Found::Failed(error) => failed.push(error),
+                Found::Starting(name) => {
+                    pending.push(name.clone());
+                    starting.push(name);
+                }
             }
         }
         let refs = servers.iter().flat_map(|listed| {
@@ -70,7 +91,7 @@ impl Catalog {
                 .map(|tool| ToolRef { server: listed.server.clone(), tool: tool.name.clone() })
         });
         let names = ToolNames::new(refs, OWN_TOOLS);
-        Self { servers, failed, names, is_full }
+        Self { servers, failed, starting, names, is_full, pending }
     }
 
     /// Every tool with its server's name.

@@ -1,17 +1,22 @@
 //! Which lifecycle each server had when it was last connected to, from run to
 //! run, so that connecting again needs no guessing.
 
-use crate::config::{ContentHash, Launch, Server, StoreError, update};
+use crate::config::{ContentHash, Launch, Server, StoreError, today, update};
 use carrick::client::Era;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Servers that are remembered; beyond them, others are forgotten.
+/// Servers that are remembered; beyond them, those that were learned of first are
+/// forgotten.
 const MOST: usize = 1000;
+
+/// The largest file that is read: 1 MiB, several times what it can have.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// What is remembered of servers, kept in a file. It only saves time: a file that
 /// cannot be read counts as empty, and a memory that is wrong leads to the right
@@ -32,15 +37,28 @@ enum Known {
 #[derive(Debug, Serialize, Deserialize)]
 struct EraFile {
     version: u32,
-    servers: BTreeMap<String, Known>,
+    servers: BTreeMap<String, Entry>,
+}
+
+/// What is remembered of a server, and the day on which that was learned.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Entry {
+    era: Known,
+    day: u32,
 }
 
 impl Eras {
     /// What is remembered in the file at `path`.
     pub fn open(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let known = Mutex::new(read(std::fs::read(&path).ok().as_deref()));
-        Self { path, known }
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&path).ok();
+        let read_all = |file: std::fs::File| file.take(MOST_BYTES).read_to_end(&mut bytes).ok();
+        // Of a file that is too large what was read is cut, and so counts as empty.
+        let is_read = file.and_then(read_all).is_some();
+        let servers = read(is_read.then_some(&bytes));
+        let known = servers.into_iter().map(|(key, entry)| (key, entry.era)).collect();
+        Self { path, known: Mutex::new(known) }
     }
 
     /// What is remembered of the server with this [`key`].
@@ -66,10 +84,30 @@ impl Eras {
         }
         update(&self.path, |old| {
             let mut servers = read(old);
-            while servers.len() >= MOST && !servers.contains_key(&key) {
-                servers.pop_first();
+            servers.insert(key.clone(), Entry { era, day: today() });
+            while servers.len() > MOST {
+                let others = servers.iter().filter(|(other, _)| **other != key);
+                let Some(oldest) = others.min_by_key(|(_, entry)| entry.day) else { break };
+                let oldest = oldest.0.clone();
+                servers.remove(&oldest);
             }
-            servers.insert(key, era);
+            let file = EraFile { version: VERSION, servers };
+            // Texts and numbers can always be written.
+            Ok((serde_json::to_vec_pretty(&file).unwrap_or_default(), ()))
+        })
+    }
+
+    /// Forgets what a server was. Blocks as [`Eras::learn`] does.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(super) fn forget(&self, key: &str) -> Result<(), StoreError> {
+        if self.known().remove(key).is_none() {
+            return Ok(());
+        }
+        update(&self.path, |old| {
+            let mut servers = read(old);
+            servers.remove(key);
             let file = EraFile { version: VERSION, servers };
             // Texts and numbers can always be written.
             Ok((serde_json::to_vec_pretty(&file).unwrap_or_default(), ()))
@@ -81,8 +119,8 @@ impl Eras {
     }
 }
 
-fn read(bytes: Option<&[u8]>) -> BTreeMap<String, Known> {
-    let file = bytes.and_then(|bytes| serde_json::from_slice::<EraFile>(bytes).ok());
+fn read(bytes: Option<impl AsRef<[u8]>>) -> BTreeMap<String, Entry> {
+    let file = bytes.and_then(|bytes| serde_json::from_slice::<EraFile>(bytes.as_ref()).ok());
     file.filter(|file| file.version == VERSION).map(|file| file.servers).unwrap_or_default()
 }
 

@@ -7,6 +7,7 @@ use carrick_policy::near::most_like;
 use carrick_policy::quoted;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a server cannot be used.
 #[derive(Clone, Debug)]
@@ -34,6 +35,21 @@ pub enum ServerErrorKind {
     Builtin(String),
     /// It could not be started or reached.
     Connect(Arc<ClientError>),
+    /// It was started and did not answer in time; the program that starts it may
+    /// still be downloading it.
+    Installing {
+        /// How it ended.
+        error: Arc<ClientError>,
+        /// The program.
+        installer: &'static str,
+    },
+    /// It was reached, and has not listed its tools in the time to connect.
+    Unlisted {
+        /// How long that was waited for.
+        waited: Duration,
+        /// The end of its stderr.
+        stderr: Option<String>,
+    },
     /// The tool is held back until a person agrees to what it says.
     Held(Box<HeldTool>),
     /// What was agreed to of its tools cannot be read or written.
@@ -92,10 +108,19 @@ impl ServerError {
             }
             ServerErrorKind::Config(error) => error.without_server().to_string(),
             ServerErrorKind::Builtin(error) => error.clone(),
-            ServerErrorKind::Connect(error) => {
-                let text = error.to_string();
-                let said = text.starts_with("cannot connect");
-                if said { text } else { format!("cannot connect: {text}") }
+            ServerErrorKind::Connect(error) => unconnected(error),
+            ServerErrorKind::Installing { error, installer } => {
+                format!("{installer} may still be downloading it; {}", unconnected(error))
+            }
+            ServerErrorKind::Unlisted { waited, stderr } => {
+                let text = format!(
+                    "it is connected, and has not listed its tools in {} s",
+                    waited.as_secs()
+                );
+                match stderr {
+                    Some(tail) => format!("{text}; the end of its stderr:\n{tail}"),
+                    None => text,
+                }
             }
             ServerErrorKind::Held(held) => {
                 let name = quoted(&held.name);
@@ -116,10 +141,25 @@ impl ServerError {
     }
 }
 
+fn unconnected(error: &ClientError) -> String {
+    let text = error.to_string();
+    let said = text.starts_with("cannot connect");
+    if said { text } else { format!("cannot connect: {text}") }
+}
+
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "server {:?}: {}", self.server, self.message())
     }
 }
 
-impl std::error::Error for ServerError {}
+impl std::error::Error for ServerError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            ServerErrorKind::Connect(error)
+            | ServerErrorKind::Installing { error, .. }
+            | ServerErrorKind::Request { error, .. } => Some(&**error),
+            _ => None,
+        }
+    }
+}

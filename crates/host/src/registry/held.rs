@@ -2,7 +2,7 @@
 
 use crate::permission::Pins;
 use carrick::types::Tool;
-use carrick_policy::{Pin, ToolDefinition};
+use carrick_policy::{Pin, ToolDefinition, visible};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The definitions that were agreed to, shared by all servers of a host.
@@ -53,12 +53,14 @@ pub(super) struct Listed {
     pub(super) held: Arc<Vec<HeldTool>>,
 }
 
-/// Sorts a list by what was agreed to. The first list of a server that is not
+/// Sorts a list by what was agreed to; `declared` is what this host declared to
+/// the server, as JSON. The first list of a server that is not
 /// empty is agreed to by having put the server into the config.
 pub(super) fn sort_out(
     tools: Vec<Tool>,
     pins: Option<&SharedPins>,
     server: &str,
+    declared: &str,
 ) -> Result<Listed, String> {
     let Some(pins) = pins else {
         return Ok(Listed { offered: Arc::new(tools), held: Arc::default() });
@@ -79,21 +81,33 @@ pub(super) fn sort_out(
         }
     }
     let mut pins = pins.lock().unwrap_or_else(PoisonError::into_inner);
-    let report = pins.check(server, &definitions);
+    let report = pins.check(server, &definitions).map_err(|error| error.to_string())?;
     if report.first_sight && !definitions.is_empty() {
-        pins.approve(server, &definitions).map_err(|error| error.to_string())?;
+        pins.approve(server, &definitions, declared).map_err(|error| error.to_string())?;
     }
+    // A server may offer other tools to a host that declares something else.
+    let otherwise = pins.declared(server).filter(|before| *before != declared).map(|before| {
+        visible(&format!("agreed to when {before} was declared to it; now it is {declared}"))
+    });
     let mut offered = Vec::new();
     for ((tool, definition), (_, pin)) in readable.into_iter().zip(definitions).zip(report.tools) {
         let (hold, lines) = match pin {
             Pin::Changed { lines } => (Hold::Changed, lines),
-            Pin::New if !report.first_sight => (Hold::New, definition.lines()),
+            Pin::New if !report.first_sight => {
+                (Hold::New, otherwise.iter().cloned().chain(definition.lines()).collect())
+            }
             _ => {
                 offered.push(tool);
                 continue;
             }
         };
         held.push(HeldTool { name: tool.name, hold, lines, definition: Some(definition) });
+    }
+    if held.is_empty() {
+        // What the tools are is known; a use that is not written down loses nothing.
+        if let Err(error) = pins.used(server, declared) {
+            tracing::warn!(%error, "the use of a server is not taken down");
+        }
     }
     Ok(Listed { offered: Arc::new(offered), held: Arc::new(held) })
 }

@@ -1,130 +1,137 @@
-//! One server's connection over time.
+//! One server: the connection to it over time, and what is known over it.
 
-use super::eras::{self, Eras};
+use super::connect::{Launcher, RememberedEra};
+use super::ears::{Ears, Lists};
+use super::flight::{Flight, Joined};
 use super::held::{Listed, sort_out};
 use super::offers::Offers;
-use super::{RegistryOptions, ServerError, ServerErrorKind, ServerEvent, SharedPins, connect};
+use super::{RegistryOptions, ServerError, ServerErrorKind, ServerEvent, SharedPins};
 use crate::config::{Launch, Server};
 use carrick::Client;
-use carrick::client::{CallError, Changed, ClientError, ClientEvent, Era, ServerDescription};
+use carrick::client::managed::{
+    Connected, ConnectionState, ManagedConnection, ManagedError, ManagedOptions,
+};
+use carrick::client::{CallError, ClientConfig, ClientError, ServerDescription};
 use carrick::transport::child::last_lines;
-use carrick_policy::visible;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::future::Future;
-use std::sync::atomic::{AtomicBool, Ordering};
+use futures_util::FutureExt;
+use std::future::ready;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Mutex, watch};
-use tokio::time::Instant;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
-/// The first wait before a server that failed is tried again; doubles.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A connection that lasted this long counts as healthy again.
-const HEALTHY: Duration = Duration::from_secs(30);
+/// The time that a server has for its first list in any case, however much of
+/// the time to connect it has used.
+const FIRST_LIST: Duration = Duration::from_secs(10);
 
-/// How long a connection waits for what was learned of it to be written.
-const REMEMBERING: Duration = Duration::from_secs(1);
-
-/// One server and the connection to it, when there is one.
+/// One server.
 pub(super) struct Link {
-    server: Server,
-    options: Arc<RegistryOptions>,
-    /// Held while connecting, so that callers side by side share one attempt.
-    state: Mutex<State>,
-    /// Held while listing, for the same reason; calls go on meanwhile.
+    launcher: Arc<Launcher>,
+    connection: ManagedConnection<Known>,
+    /// Held while listing, so that callers side by side share the lists; calls
+    /// go on meanwhile.
     listing: Mutex<()>,
-    changed: Arc<ChangedLists>,
-    /// Whether the log has been told of what is no message on its stdout.
-    noisy: Arc<AtomicBool>,
-    /// True once the host is done with the server.
-    closed: watch::Sender<bool>,
+    lists: Arc<Lists>,
+    /// The lists that are being taken: of tools alone, and all.
+    tools: Flight<Result<Ready, ServerError>>,
+    all: Flight<Result<Ready, ServerError>>,
 }
 
+/// What is known over one connection.
 #[derive(Default)]
-struct State {
-    up: Option<Up>,
-    era: Option<Era>,
-    failures: u32,
-    /// Until then the last error answers at once.
-    blocked: Option<(Instant, ServerErrorKind)>,
+struct Known {
+    listed: SyncMutex<Option<Listed>>,
+    offers: SyncMutex<Option<Arc<Offers>>>,
 }
 
-struct Up {
-    client: Client,
-    since: Instant,
-    end: Arc<End>,
-    listed: Option<Listed>,
-    offers: Option<Arc<Offers>>,
-}
-
-/// How one connection ended, once it has.
-#[derive(Default)]
-struct End {
-    over: AtomicBool,
-    how: SyncMutex<Option<String>>,
-}
-
-/// Which lists a server said have changed since they were last taken.
-#[derive(Default)]
-struct ChangedLists {
-    tools: AtomicBool,
-    offers: AtomicBool,
+/// What a server offers.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) description: Arc<ServerDescription>,
+    pub(super) listed: Listed,
+    /// Empty unless asked for.
+    pub(super) offers: Arc<Offers>,
+    /// Why they cannot be had. Such a server is still one with tools.
+    pub(super) failed: Option<ServerError>,
 }
 
 impl Link {
     pub(super) fn new(server: Server, options: Arc<RegistryOptions>) -> Self {
-        let key = eras::key(&server);
-        let remembered = |eras: &Arc<Eras>| eras.of(key.as_deref()?);
-        let era = options.eras.as_ref().and_then(remembered);
-        Self {
-            server,
-            options,
-            state: Mutex::new(State { era, ..State::default() }),
-            listing: Mutex::default(),
-            changed: Arc::default(),
-            noisy: Arc::default(),
-            closed: watch::Sender::new(false),
-        }
+        let lists = Arc::new(Lists::default());
+        let mut managed = ManagedOptions::default();
+        managed.eras = RememberedEra::of(&server, options.eras.as_ref());
+        let config = ClientConfig::new(options.info.clone());
+        let ears = Arc::new(Ears::new(&server.name, options.observer.clone(), lists.clone()));
+        let launcher = Arc::new(Launcher { server, options });
+        let hooks = ears.hooks();
+        let connection = ManagedConnection::new(launcher.clone(), config, hooks, ears, managed);
+        let (listing, tools, all) = (Mutex::default(), Flight::default(), Flight::default());
+        Self { launcher, connection, listing, lists, tools, all }
     }
 
     pub(super) fn configured(&self) -> &Server {
-        &self.server
+        &self.launcher.server
     }
 
-    pub(super) fn options(&self) -> &RegistryOptions {
-        &self.options
+    pub(super) fn launcher(&self) -> &Arc<Launcher> {
+        &self.launcher
+    }
+
+    /// Where the connection stands.
+    pub(super) fn state(&self) -> ConnectionState {
+        self.connection.state()
     }
 
     /// Whether the list of tools, or one of the others, has changed since it
     /// was last taken.
     pub(super) fn has_changed(&self, others: bool) -> bool {
-        let changed = &self.changed;
-        changed.tools.load(Ordering::Acquire) || (others && changed.offers.load(Ordering::Acquire))
+        self.lists.have_changed(others)
+    }
+
+    /// Whether nothing is being started or listed.
+    pub(super) fn is_settled(&self, full: bool) -> bool {
+        if full { self.all.outcome().is_some() } else { self.tools.outcome().is_some() }
     }
 
     /// The connection: the one there is, or a new one.
     pub(super) async fn client(&self) -> Result<Client, ServerError> {
-        self.unless_closed(async {
-            let mut state = self.state.lock().await;
-            self.client_in(&mut state).await
-        })
-        .await
+        Ok(self.connected().await?.client)
+    }
+
+    /// What the server offers, with resources and prompts when `full`: what is
+    /// known, or what is being found out. Dropping it ends nothing.
+    pub(super) fn ready(self: &Arc<Self>, full: bool) -> Joined<Result<Ready, ServerError>> {
+        if let Some(known) = self.known(full) {
+            return ready(Some(Ok(known))).boxed().shared();
+        }
+        let flight = if full { &self.all } else { &self.tools };
+        let link = self.clone();
+        flight.join(move || async move { link.find_out(full).await })
+    }
+
+    /// What is known, or came of finding out last; none while that goes on.
+    pub(super) fn outcome(&self, full: bool) -> Option<Option<Result<Ready, ServerError>>> {
+        if let Some(known) = self.known(full) {
+            return Some(Some(Ok(known)));
+        }
+        if full { self.all.outcome() } else { self.tools.outcome() }
     }
 
     /// The tools: those on offer, and those held back.
-    pub(super) async fn listed(&self) -> Result<Listed, ServerError> {
-        self.unless_closed(self.list()).await
+    pub(super) async fn listed(self: &Arc<Self>) -> Result<Listed, ServerError> {
+        self.settled(self.ready(false).await).map(|ready| ready.listed)
     }
 
-    /// Resources and prompts, as far as they are shown.
-    pub(super) async fn offers(&self) -> Result<Arc<Offers>, ServerError> {
-        self.unless_closed(self.list_offers()).await
+    /// What came of finding out.
+    pub(super) fn settled<T>(
+        &self,
+        outcome: Option<Result<T, ServerError>>,
+    ) -> Result<T, ServerError> {
+        outcome.unwrap_or_else(|| Err(self.error(ServerErrorKind::Closed)))
     }
 
     /// Fails for a tool that is held back.
-    pub(super) async fn may_call(&self, tool: &str) -> Result<(), ServerError> {
+    pub(super) async fn may_call(self: &Arc<Self>, tool: &str) -> Result<(), ServerError> {
         if self.pins().is_none() {
             return Ok(());
         }
@@ -137,264 +144,143 @@ impl Link {
 
     /// Lets the tools be sorted out anew, after a person has agreed to some.
     pub(super) async fn forget_tools(&self) {
-        if let Some(up) = &mut self.state.lock().await.up {
-            up.listed = None;
+        let _alone = self.listing.lock().await;
+        if let Some(connected) = self.connection.now() {
+            lock(&connected.data.listed).take();
         }
     }
 
-    /// What the server said of itself, while connected.
-    pub(super) async fn description(&self) -> Option<ServerDescription> {
-        let state = self.state.lock().await;
-        state.up.as_ref().map(|up| up.client.server().as_ref().clone())
-    }
-
     pub(super) fn call_failed(&self, client: &Client, error: ClientError) -> ServerError {
+        if self.connection.is_closed() {
+            return self.error(ServerErrorKind::Closed);
+        }
         let silent = matches!(error.call(), Some(CallError::Timeout(_)));
         let stderr = silent.then(|| client.stderr_tail()).flatten().and_then(|t| last_lines(&t));
         self.error(ServerErrorKind::Request { error: Arc::new(error), stderr })
     }
 
     pub(super) async fn close(&self) {
-        // Whoever connects or lists gives that up, and the lock with it.
-        self.closed.send_replace(true);
-        let up = self.state.lock().await.up.take();
-        if let Some(up) = up {
-            up.client.close().await;
-        }
+        self.connection.close().await;
     }
 
     /// The pins, for a server whose tools are pinned: our own are not.
     pub(super) fn pins(&self) -> Option<&SharedPins> {
-        let builtin = matches!(self.server.launch(), Some(Launch::Builtin { .. }));
-        self.options.pins.as_ref().filter(|_| !builtin)
+        let builtin = matches!(self.configured().launch(), Some(Launch::Builtin { .. }));
+        self.launcher.options.pins.as_ref().filter(|_| !builtin)
     }
 
     pub(super) fn error(&self, kind: ServerErrorKind) -> ServerError {
-        ServerError::new(&self.server.name, kind)
+        ServerError::new(&self.configured().name, kind)
     }
 
-    async fn unless_closed<T>(
-        &self,
-        work: impl Future<Output = Result<T, ServerError>>,
-    ) -> Result<T, ServerError> {
-        let mut closed = self.closed.subscribe();
-        tokio::select! {
-            biased;
-            _ = closed.wait_for(|closed| *closed) => Err(self.error(ServerErrorKind::Closed)),
-            done = work => done,
-        }
+    async fn connected(&self) -> Result<Connected<Known>, ServerError> {
+        // What the config forbids is no failure of the server's.
+        self.launcher.launch().map_err(|kind| self.error(kind))?;
+        self.connection.connected().await.map_err(|error| match error {
+            ManagedError::Connect { error, .. } => match error.downcast_ref::<ServerError>() {
+                Some(error) => error.clone(),
+                None => self.broken(error.to_string()),
+            },
+            ManagedError::Ended { how, .. } => self.broken(how),
+            _ => self.error(ServerErrorKind::Closed),
+        })
+    }
+
+    fn broken(&self, how: String) -> ServerError {
+        self.error(ServerErrorKind::Connect(Arc::new(CallError::Closed(how).into())))
+    }
+
+    /// What the server offers, where nothing has to be asked for.
+    pub(super) fn known(&self, full: bool) -> Option<Ready> {
+        let connected = self.connection.now().filter(|_| !self.has_changed(full))?;
+        let listed = lock(&connected.data.listed).clone()?;
+        let offers = match full {
+            true => lock(&connected.data.offers).clone()?,
+            false => Arc::default(),
+        };
+        let description = connected.client.server();
+        Some(Ready { description, listed, offers, failed: None })
+    }
+
+    async fn find_out(&self, full: bool) -> Result<Ready, ServerError> {
+        let listed = self.list().await?;
+        let (offers, failed) = match full {
+            false => Default::default(),
+            true => match self.list_offers().await {
+                Ok(offers) => (offers, None),
+                Err(error) => (Arc::default(), Some(error)),
+            },
+        };
+        let description = self.connected().await?.client.server();
+        Ok(Ready { description, listed, offers, failed })
     }
 
     async fn list(&self) -> Result<Listed, ServerError> {
         let _alone = self.listing.lock().await;
-        let (client, end, known) = self.current(|up| up.listed.clone()).await?;
-        let changed = self.changed.tools.swap(false, Ordering::AcqRel);
-        if let Some(listed) = known.filter(|_| !changed) {
+        let connected = self.connected().await?;
+        let changed = self.lists.take_tools();
+        let known = lock(&connected.data.listed).clone();
+        if let Some(listed) = known.clone().filter(|_| !changed) {
             return Ok(listed);
         }
-        let tools = match client.server().capabilities.tools {
-            None => Vec::new(),
-            Some(_) => client.list_tools().await.map_err(|error| {
-                self.changed.tools.fetch_or(changed, Ordering::AcqRel);
-                self.call_failed(&client, error)
-            })?,
-        };
-        let listed = sort_out(tools, self.pins(), &self.server.key())
+        let client = &connected.client;
+        let first = known.is_none().then_some(connected.began);
+        let tools = self.list_in_time(client, first).await.inspect_err(|_| {
+            self.lists.put_tools(changed);
+        })?;
+        let declared = self.launcher.capabilities();
+        let listed = sort_out(tools, self.pins(), &self.configured().key(), &declared)
             .map_err(|error| self.error(ServerErrorKind::Pins(error)))?;
         if !listed.held.is_empty() {
             let names = listed.held.iter().map(|held| held.name.clone()).collect();
-            self.tell(ServerEvent::ToolsHeld(names));
+            self.launcher.tell(ServerEvent::ToolsHeld(names));
         }
-        self.keep(&end, |up| up.listed = Some(listed.clone())).await;
+        *lock(&connected.data.listed) = Some(listed.clone());
         Ok(listed)
+    }
+
+    /// The tools as the server lists them. The first list of a connection counts
+    /// into the time to connect, which began at `began`.
+    async fn list_in_time(
+        &self,
+        client: &Client,
+        began: Option<Instant>,
+    ) -> Result<Vec<carrick::types::Tool>, ServerError> {
+        if client.server().capabilities.tools.is_none() {
+            return Ok(Vec::new());
+        }
+        let failed = |error| self.call_failed(client, error);
+        let Some(began) = began else { return client.list_tools().await.map_err(failed) };
+        let time = self.launcher.connect_timeout();
+        let by = (began + time).max(Instant::now() + time.min(FIRST_LIST));
+        match timeout_at(by, client.list_tools()).await {
+            Ok(tools) => tools.map_err(failed),
+            Err(_) => {
+                let stderr = client.stderr_tail().and_then(|tail| last_lines(&tail));
+                let waited = began.elapsed();
+                Err(self.error(ServerErrorKind::Unlisted { waited, stderr }))
+            }
+        }
     }
 
     async fn list_offers(&self) -> Result<Arc<Offers>, ServerError> {
         let _alone = self.listing.lock().await;
-        let (client, end, known) = self.current(|up| up.offers.clone()).await?;
-        let changed = self.changed.offers.swap(false, Ordering::AcqRel);
+        let connected = self.connected().await?;
+        let changed = self.lists.take_offers();
+        let known = lock(&connected.data.offers).clone();
         if let Some(offers) = known.filter(|_| !changed) {
             return Ok(offers);
         }
-        let offers = Offers::first_pages(&client).await.map_err(|error| {
-            self.changed.offers.fetch_or(changed, Ordering::AcqRel);
-            self.call_failed(&client, error)
+        let offers = Offers::first_pages(&connected.client).await.map_err(|error| {
+            self.lists.put_offers(changed);
+            self.call_failed(&connected.client, error)
         })?;
         let offers = Arc::new(offers);
-        self.keep(&end, |up| up.offers = Some(offers.clone())).await;
+        *lock(&connected.data.offers) = Some(offers.clone());
         Ok(offers)
     }
-
-    /// The connection, which one it is, and what is known over it.
-    async fn current<T>(
-        &self,
-        known: impl FnOnce(&Up) -> Option<T>,
-    ) -> Result<(Client, Arc<End>, Option<T>), ServerError> {
-        let mut state = self.state.lock().await;
-        let client = self.client_in(&mut state).await?;
-        let (end, known) = match &state.up {
-            Some(up) => (up.end.clone(), known(up)),
-            None => (Arc::default(), None),
-        };
-        Ok((client, end, known))
-    }
-
-    /// Remembers something learned over a connection, if it is still the one.
-    async fn keep(&self, end: &Arc<End>, change: impl FnOnce(&mut Up)) {
-        let mut state = self.state.lock().await;
-        if let Some(up) = state.up.as_mut().filter(|up| Arc::ptr_eq(&up.end, end)) {
-            change(up);
-        }
-    }
-
-    async fn client_in(&self, state: &mut State) -> Result<Client, ServerError> {
-        if let Some(up) = &state.up {
-            if !up.end.over.load(Ordering::Acquire) {
-                return Ok(up.client.clone());
-            }
-            // It died. A server that had been fine is started again at once.
-            if up.since.elapsed() >= HEALTHY {
-                state.failures = 0;
-            } else {
-                let died = up.end.error();
-                self.block(state, died);
-            }
-            state.up = None;
-        }
-        if let Some((until, kind)) = &state.blocked
-            && Instant::now() < *until
-        {
-            return Err(self.error(kind.clone()));
-        }
-        self.connect(state).await
-    }
-
-    async fn connect(&self, state: &mut State) -> Result<Client, ServerError> {
-        if self.server.launch().is_some() {
-            self.tell(ServerEvent::Connecting);
-        }
-        let end = Arc::new(End::default());
-        let events = self.events(end.clone());
-        match connect::connect(&self.server, &self.options, state.era, events).await {
-            Ok(client) => {
-                let era = client.server().era();
-                state.era = Some(era);
-                self.remember(era).await;
-                state.blocked = None;
-                self.tell(ServerEvent::Connected(introduction(&client.server())));
-                state.up = Some(Up {
-                    client: client.clone(),
-                    since: Instant::now(),
-                    end,
-                    listed: None,
-                    offers: None,
-                });
-                Ok(client)
-            }
-            Err(kind) => {
-                // What was known of it may be what went wrong.
-                state.era = None;
-                self.block(state, kind.clone());
-                Err(self.error(kind))
-            }
-        }
-    }
-
-    /// Tells later runs how the server is spoken to.
-    async fn remember(&self, era: Era) {
-        let (eras, key) = (self.options.eras.clone(), eras::key(&self.server));
-        let Some((eras, key)) = eras.zip(key) else { return };
-        let writing = tokio::task::spawn_blocking(move || eras.learn(key, era));
-        match tokio::time::timeout(REMEMBERING, writing).await {
-            Ok(Ok(Ok(()))) => {}
-            Ok(Ok(Err(error))) => tracing::debug!(%error, "the era is not remembered"),
-            Ok(Err(_)) | Err(_) => tracing::debug!("the era is not remembered in time"),
-        }
-    }
-
-    /// Keeps further attempts away for a while that doubles each time. The
-    /// first failure after a success does not count.
-    fn block(&self, state: &mut State, kind: ServerErrorKind) {
-        state.failures += 1;
-        if state.failures > 1 {
-            let wait = FIRST_WAIT.saturating_mul(1 << (state.failures - 2).min(16));
-            state.blocked = Some((Instant::now() + wait.min(LONGEST_WAIT), kind));
-        }
-    }
-
-    fn events(&self, end: Arc<End>) -> carrick::client::EventHandler {
-        let (changed, noisy) = (self.changed.clone(), self.noisy.clone());
-        let name: Arc<str> = self.server.name.as_str().into();
-        let (observer, observed) = (self.options.observer.clone(), name.clone());
-        let tell = move |event| {
-            if let Some(observer) = &observer {
-                observer(&observed, event);
-            }
-        };
-        Arc::new(move |event| match event {
-            ClientEvent::Closed(how) => {
-                *end.how.lock().unwrap_or_else(PoisonError::into_inner) = Some(how.clone());
-                end.over.store(true, Ordering::Release);
-                tell(ServerEvent::Closed(how));
-            }
-            ClientEvent::Changed(Changed::Tools) => {
-                changed.tools.store(true, Ordering::Release);
-                tell(ServerEvent::ToolsChanged);
-            }
-            ClientEvent::Changed(Changed::Resources | Changed::Prompts) => {
-                changed.offers.store(true, Ordering::Release);
-            }
-            ClientEvent::Noise(what) => {
-                if !noisy.swap(true, Ordering::AcqRel) {
-                    let what = visible(&what);
-                    tracing::warn!(server = &*name, "skipped what is no message: {what}");
-                }
-                tell(ServerEvent::Noise(what));
-            }
-            ClientEvent::Log(params) => {
-                let (level, text) = log_line(params.as_bytes());
-                tracing::info!(server = &*name, level, "{}", visible(&text));
-                tell(ServerEvent::Log(level, text));
-            }
-            _ => {}
-        })
-    }
-
-    fn tell(&self, event: ServerEvent) {
-        if let Some(observer) = &self.options.observer {
-            observer(&self.server.name, event);
-        }
-    }
 }
 
-impl End {
-    fn error(&self) -> ServerErrorKind {
-        let how = self.how.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let error = CallError::Closed(how.unwrap_or_else(|| "the connection ended".into()));
-        ServerErrorKind::Connect(Arc::new(error.into()))
-    }
-}
-
-fn introduction(server: &ServerDescription) -> String {
-    match &server.info {
-        Some(info) => format!("{} {}, revision {}", info.name, info.version, server.revision),
-        None => format!("revision {}", server.revision),
-    }
-}
-
-/// Level and text of a log message; data that is no string is shown as JSON.
-fn log_line(params: &[u8]) -> (String, String) {
-    #[derive(Deserialize)]
-    struct Params<'a> {
-        #[serde(default)]
-        level: String,
-        #[serde(borrow)]
-        data: Option<&'a RawValue>,
-    }
-    let Ok(params) = serde_json::from_slice::<Params<'_>>(params) else {
-        return (String::new(), String::from_utf8_lossy(params).into_owned());
-    };
-    let data = params.data.map_or("null", RawValue::get);
-    let text = serde_json::from_str(data).unwrap_or_else(|_| data.to_owned());
-    (params.level, text)
+fn lock<T>(mutex: &SyncMutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,6 +4,7 @@
 mod eras;
 mod holding;
 mod life;
+mod startup;
 
 use super::*;
 use crate::config::{ChildLaunch, Launch, Origin, Secret, Source};

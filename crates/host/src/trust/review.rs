@@ -169,6 +169,7 @@ impl Review {
         let times = [
             ("turnTimeout", limits.turn_timeout),
             ("connectTimeout", limits.connect_timeout),
+            ("startupWait", limits.startup_wait),
             ("requestTimeout", limits.request_timeout),
             ("maxRequestTimeout", limits.max_request_timeout),
         ];

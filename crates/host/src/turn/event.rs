@@ -90,7 +90,8 @@ pub enum Event {
     Server {
         /// The server.
         server: String,
-        /// `connecting`, `connected`, `closed` or `toolsChanged`.
+        /// `connecting`, `starting` (still, and the turn goes on without it),
+        /// `connected`, `closed`, `toolsChanged` or `toolsHeld`.
         state: String,
         /// More about it.
         #[serde(skip_serializing_if = "Option::is_none")]

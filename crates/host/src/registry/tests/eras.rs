@@ -41,8 +41,10 @@ async fn a_later_run_knows_what_an_earlier_one_found_out() {
     // Another command is another server.
     let other = format!("{LEGACY}# another one");
     assert_eq!(folder.run(&other).await, "server/discover");
+    let huge = format!("{{\"version\":2,\"servers\":{{}}}}{}", " ".repeat(2 << 20));
     // Files that are none count as empty, and are written anew.
-    for broken in ["", "{", r#"{"version":9,"servers":{}}"#, r#"{"version":1,"servers":[]}"#] {
+    for broken in ["", "{", r#"{"version":9,"servers":{}}"#, r#"{"version":2,"servers":[]}"#, &huge]
+    {
         std::fs::write(folder.path("eras.json"), broken).unwrap();
         assert_eq!(folder.run(LEGACY).await, "server/discover", "{broken}");
         assert_eq!(folder.run(LEGACY).await, "initialize", "{broken}");
@@ -62,8 +64,9 @@ async fn a_memory_that_is_wrong_costs_no_connection() {
 #[test]
 fn the_memory_is_bounded_and_holds_no_secrets() {
     let folder = Folder::new();
-    let many: Map<_, _> = (0..1000).map(|n| (format!("sha256:{n:04}"), "legacy")).collect();
-    let file = serde_json::json!({ "version": 1, "servers": many });
+    let entry = |n: u32| serde_json::json!({ "era": "legacy", "day": 1000 - n });
+    let many: Map<_, _> = (0..1000).map(|n| (format!("sha256:{n:04}"), entry(n))).collect();
+    let file = serde_json::json!({ "version": 2, "servers": many });
     std::fs::write(folder.path("eras.json"), file.to_string()).unwrap();
     let eras = Eras::open(folder.path("eras.json"));
     let server = key(&folder.server("s", "exit --token=secret")).unwrap();
@@ -72,6 +75,7 @@ fn the_memory_is_bounded_and_holds_no_secrets() {
     let text = std::fs::read_to_string(folder.path("eras.json")).unwrap();
     assert_eq!((text.matches("legacy").count(), text.matches("modern").count()), (999, 1));
     assert!(!text.contains("secret"), "{text}");
+    assert!(text.contains("sha256:0000") && !text.contains("sha256:0999"), "the oldest has gone");
     let builtin = Launch::Builtin { name: "time".into(), args: Vec::new() };
     let builtin = configured("time", ServerState::Ready(builtin));
     assert_eq!(key(&builtin), None);

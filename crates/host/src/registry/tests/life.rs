@@ -134,7 +134,7 @@ while read -r line; do
   case $line in
     *server/discover*)
       echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{\"tools\":{}}}}" ;;
-    *tools/list*) list=$id ;;
+    *tools/list*) list=$id; echo list >> "$STARTS" ;;
     *tools/call*)
       echo "{\"jsonrpc\":\"2.0\",\"id\":$list,\"result\":{\"tools\":[]}}"
       echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[]}}" ;;
@@ -142,7 +142,12 @@ while read -r line; do
 done"#;
     let registry = folder.registry(vec![folder.server("s", script)], None);
     registry.client("s").await.unwrap();
-    let (tools, called) = tokio::join!(registry.tools("s"), registry.call("s", "a", b"{}", None));
+    let (tools, called) = tokio::join!(registry.tools("s"), async {
+        while !folder.path("starts").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        registry.call("s", "a", b"{}", None).await
+    });
     assert!(tools.unwrap().is_empty() && called.is_ok());
     registry.close().await;
 }
