@@ -6,13 +6,15 @@ use crate::runner::cases;
 use crate::support::{BOUND, children, shell, start, until};
 use carrick::Client;
 use carrick::client::{ClientConfig, ClientError, Hooks};
-use carrick::transport::child::{Activity, Command};
+use carrick::transport::Transport;
+use carrick::transport::child::{Activity, ChildTransport, Command};
 use carrick::types::Implementation;
 
 cases![
     f11_a_server_that_is_given_up_ends_in_order,
     f11_a_server_whose_start_is_cancelled_ends_in_order,
     f11_what_a_server_does_can_be_seen,
+    f11_a_transport_tells_that_its_server_is_at_work,
 ];
 
 /// A server that answers nothing, and says how it ended.
@@ -65,4 +67,14 @@ async fn f11_what_a_server_does_can_be_seen() {
     .await;
     drop(busy.stdin);
     busy.process.shutdown(Duration::ZERO).await.unwrap();
+}
+
+async fn f11_a_transport_tells_that_its_server_is_at_work() {
+    let busy = start("cat >/dev/null & while kill -0 $!; do echo working >&2; done").await;
+    let mut transport = ChildTransport::new(busy, BOUND);
+    // Each time anew: that is what the time for connecting is extended by.
+    for _ in 0..3 {
+        until("it is at work", || transport.is_active()).await;
+    }
+    std::future::poll_fn(|cx| transport.poll_close(cx)).await;
 }
