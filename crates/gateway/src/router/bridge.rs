@@ -4,10 +4,10 @@
 //! so in place of an answer, and the call is parked: it goes on at the server,
 //! and nobody waits for it here, until the client comes back with the answers.
 
+mod needs;
 mod state;
 
-use super::may_ask;
-use crate::backend::{Backend, Conn, Lease, Level, Owner, Park, Running, number};
+use crate::backend::{Backend, Conn, Lease, Owner, Park, Running, number};
 use crate::{Sharing, error};
 use carrick::Client;
 use carrick::client::{CallError, CallRelay, Forward, Relay, Reply, ServerAsk};
@@ -17,11 +17,9 @@ use carrick::proto::peer::{Call, CallKey, Outcome};
 use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Field, Json, Message};
 use carrick::server::{Dispatch, Elsewhere, Outbox, Principal, Unsealable, state_binding};
-use carrick::types::{LogLevel, RpcError};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use carrick::types::RpcError;
+use needs::Needs;
 use state::{End, State, Waiting};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -52,34 +50,6 @@ pub(crate) struct Bridge {
     state: Mutex<State>,
 }
 
-/// What a call needs of a connection.
-struct Needs {
-    /// Whose it has to be.
-    owner: Owner,
-    capabilities: Arc<str>,
-    level: Option<LogLevel>,
-}
-
-impl Needs {
-    /// What a call of a client needs whose things are `client`'s.
-    fn of(call: &Call, client: &Owner, backend: &Backend) -> Result<Self, RpcError> {
-        let level = call.log;
-        let owner = match client {
-            Owner::Call(_) if says_nothing(call, backend) => Owner::Gateway,
-            own => own.clone(),
-        };
-        if owner == Owner::Everyone {
-            // Whom the server would ask could not be told.
-            return Ok(Self { owner, capabilities: "{}".into(), level });
-        }
-        Ok(Self { owner, capabilities: backend.legacy_capabilities(call)?, level })
-    }
-
-    fn level(&self) -> Level {
-        self.level.map_or(Level::Any, Level::AtLeast)
-    }
-}
-
 /// Takes a call of a client without a session: a first one, or one that comes
 /// back with answers. `client` is whose its client's things are, as far as that
 /// can be told.
@@ -103,45 +73,6 @@ pub(super) fn take(
     taken.unwrap_or_else(|error| Dispatch::Ready(Outcome::Error(error)))
 }
 
-/// The members of `_meta` that do not reach a server of sessions in the client's
-/// words.
-const OF_THE_HOP: [&str; 5] = [
-    "progressToken",
-    "io.modelcontextprotocol/protocolVersion",
-    "io.modelcontextprotocol/clientInfo",
-    "io.modelcontextprotocol/clientCapabilities",
-    "io.modelcontextprotocol/logLevel",
-];
-
-/// Whether a request has nothing in it that a client made up: the start of a
-/// list, or another page of one that was asked for in the gateway's name, as this
-/// is then too. Any other cursor may be made up.
-fn says_nothing(call: &Call, backend: &Backend) -> bool {
-    #[derive(Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow, rename = "_meta", default)]
-        meta: BTreeMap<&'a str, IgnoredAny>,
-        #[serde(borrow, default)]
-        cursor: Option<Cow<'a, str>>,
-        #[serde(borrow, flatten)]
-        others: BTreeMap<&'a str, IgnoredAny>,
-    }
-    let lists = matches!(
-        call.message.method(),
-        Method::ToolsList
-            | Method::PromptsList
-            | Method::ResourcesList
-            | Method::ResourcesTemplatesList
-    );
-    // What cannot be read like this has something unusual in it.
-    lists
-        && serde_json::from_slice(call.message.body_bytes()).is_ok_and(|params: Params<'_>| {
-            params.others.is_empty()
-                && params.meta.keys().all(|name| OF_THE_HOP.contains(name))
-                && params.cursor.is_none_or(|cursor| backend.cursors.has(&cursor))
-        })
-}
-
 impl Bridge {
     fn start(
         backend: &Arc<Backend>,
@@ -151,13 +82,7 @@ impl Bridge {
         principal: Option<&Principal>,
     ) -> Result<Dispatch, RpcError> {
         let needs = Needs::of(&call, client, backend)?;
-        let asks = may_ask(call.message.method())
-            && needs.owner.is_one_client()
-            && can_be_asked(&needs.capabilities);
-        let first_page = (call.message.method() == Method::ToolsList
-            && matches!(needs.owner, Owner::Gateway | Owner::Everyone)
-            && says_nothing(&call, backend))
-        .then(|| call.message.field(Field::Cursor).is_none());
+        let asks = needs.asks;
         let waiting = Waiting { outbox: outbox.clone(), key: call.key, turn: number() };
         let turn = waiting.turn;
         let (token, binding) =
@@ -469,13 +394,6 @@ fn resume(
         )
     })?;
     Ok(parked.resume(outbox.clone(), call.key, answers))
-}
-
-/// Whether a server may ask a client with these capabilities anything.
-fn can_be_asked(capabilities: &str) -> bool {
-    let read: carrick::types::ClientCapabilities =
-        serde_json::from_str(capabilities).unwrap_or_default();
-    read.elicitation.is_some() || read.sampling.is_some() || read.roots.is_some()
 }
 
 fn random() -> Result<Token, RpcError> {
