@@ -19,8 +19,6 @@ pub struct Page {
 pub enum PageError {
     /// Neither https nor, for this machine alone, http.
     Scheme,
-    /// It has a name or a password before the host, which looks like a host.
-    User,
     /// It has no host, or none that can be told for certain.
     Host,
     /// It has blanks, backslashes or control characters, which readers take for different
@@ -34,7 +32,6 @@ impl fmt::Display for PageError {
             Self::Scheme => {
                 "url must begin with https:// (or http:// with localhost or a loopback address)"
             }
-            Self::User => "url must not have a user before the host (\"user@host\")",
             Self::Host => "url must have a host that can be told for certain",
             Self::Characters => "url must not have blanks, backslashes or control characters",
         })
@@ -59,14 +56,19 @@ impl Page {
             return Err(PageError::Scheme);
         }
         let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        if authority.contains('@') {
-            return Err(PageError::User);
-        }
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((_, authority)) => (true, authority),
+            None => (false, authority),
+        };
         let host = host(authority).ok_or(PageError::Host)?;
         if !is_secure && !is_loopback(host) {
             return Err(PageError::Scheme);
         }
-        Ok(Self { host: host.to_owned(), doubts: doubts(url, host) })
+        let mut doubts = doubts(url, host);
+        if user {
+            doubts.insert(0, "what stands before the @ is a user's name, and not where it leads");
+        }
+        Ok(Self { host: host.to_owned(), doubts })
     }
 }
 
@@ -185,9 +187,9 @@ mod tests {
             ("http://2130706433/", PageError::Scheme),
             ("example.com", PageError::Scheme),
             ("", PageError::Scheme),
-            ("http://bank.example@evil.example/", PageError::User),
-            ("https://bank.example@evil.example/", PageError::User),
-            ("https://bank.example:x@evil.example/", PageError::User),
+            ("http://bank.example@evil.example/", PageError::Scheme),
+            ("http://localhost@evil.example/", PageError::Scheme),
+            ("https://bank.example@", PageError::Host),
             ("https://evil.example\\@bank.example/", PageError::Characters),
             ("https://evil.example/\u{202e}moc", PageError::Characters),
             (" https://example.com", PageError::Characters),
@@ -212,6 +214,7 @@ mod tests {
             ("https://аpple.com/", "several scripts"),
             ("https://пример.example/", "look like others"),
             ("https://bücher.example/", "look like others"),
+            ("https://bank.example:x@evil.example/", "before the @"),
             ("https://2130706433/", "disguise"),
             ("https://0x7f.1/", "disguise"),
             ("https://example.com/é", "letters"),
@@ -219,6 +222,8 @@ mod tests {
             let page = Page::read(url).unwrap();
             assert!(page.doubts.iter().any(|doubt| doubt.contains(said)), "{url}: {page:?}");
         }
+        let page = Page::read("https://bank.example@shop.example/pay@x").unwrap();
+        assert_eq!(page.host, "shop.example");
         assert!(Page::read("https://10.0.0.1/").unwrap().doubts.is_empty());
         assert_eq!(scripts("日本のカナ"), 1);
     }

@@ -222,7 +222,7 @@ async fn f49_only_pages_whose_host_is_plain_reach_the_person() {
     for (url, said) in [
         ("javascript:alert(1)", "https://"),
         ("data:text/html,x", "https://"),
-        ("http://bank.example@evil.example/", "user"),
+        ("http://bank.example@evil.example/", "https://"),
         ("http://evil.example/", "https://"),
     ] {
         let arguments = json!({ "url": url }).to_string();
