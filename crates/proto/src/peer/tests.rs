@@ -82,7 +82,11 @@ impl Client {
 
     /// One that has shaken hands, or discovered, with a server of this revision.
     fn connected(revision: &str) -> Self {
-        let mut client = Self::new(config());
+        Self::connected_as(config(), revision)
+    }
+
+    fn connected_as(config: ClientConfig, revision: &str) -> Self {
+        let mut client = Self::new(config);
         let probe = client.take_one();
         if revision == crate::revision::Revision::NEWEST.date() {
             client.answer(&probe, json!({ "supportedVersions": [revision], "capabilities": {} }));

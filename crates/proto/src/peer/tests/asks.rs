@@ -136,3 +136,25 @@ fn the_end_of_a_call_is_the_end_of_its_questions() {
     assert!(pair.heard.iter().any(cancelled), "{:?}", pair.heard);
     assert!(pair.server.ask(key, Method::RootsList, b"{}").is_err(), "the call has ended");
 }
+
+#[test]
+fn a_client_that_passes_on_refuses_what_its_own_clients_did_not_offer() {
+    let mut config = config();
+    config.forwarding = true;
+    config.capabilities = OFFERS.into();
+    for (revision, method, passes) in [
+        ("2025-11-25", "elicitation/create", true),
+        ("2025-11-25", "sampling/createMessage", false),
+        // Without a session nothing is asked by requests.
+        ("2026-07-28", "elicitation/create", false),
+        ("2026-07-28", "sampling/createMessage", false),
+    ] {
+        let mut client = Client::connected_as(config.clone(), revision);
+        let ask = json!({ "jsonrpc": "2.0", "id": "q", "method": method, "params": {} });
+        client.say(&ask.to_string());
+        let asked = |output: &ClientOutput| matches!(output, ClientOutput::Asked { .. });
+        assert_eq!(client.heard.iter().any(asked), passes, "{method} in {revision}");
+        let refused = client.sent.iter().any(|sent| sent["error"]["code"] == -32601);
+        assert_eq!(refused, !passes, "{method} in {revision}");
+    }
+}

@@ -404,3 +404,11 @@ fn the_level_of_logs_is_asked_for_as_the_era_has_it() {
     client.drain();
     assert!(matches!(client.resolved(key), Err(CallError::NotOffered(_))));
 }
+
+#[test]
+fn a_timeout_says_how_long_was_waited_in_seconds() {
+    for (milliseconds, text) in [(2000, "2 s"), (1500, "1.5 s"), (60_040, "60 s")] {
+        let error = CallError::Timeout(Duration::from_millis(milliseconds)).to_string();
+        assert!(error.contains(&format!(" {text}")), "{error}");
+    }
+}

@@ -365,10 +365,11 @@ fn f40_a_session_results_type_means_nothing_to_a_client_without() {
     };
     between.say(&request(1, "tools/call"));
     let (key, _) = between.pass();
-    let got = between.back(
-        key,
-        r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"input_required","inputRequests":{}}}"#,
-    );
+    let typed = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"input_required","inputRequests":{}}}"#;
+    let reply = |revision| Reply::new(message(typed), Revision::from_date(revision).unwrap());
+    assert!(!reply(SESSIONS).unwrap().is_input_required());
+    assert!(reply(MODERN).unwrap().is_input_required());
+    let got = between.back(key, typed);
     assert_eq!(value(got.as_bytes())["result"]["resultType"], "complete", "{got}");
     let mut between = Between::new(MODERN, MODERN);
     between.say(&request(1, "tools/list"));
@@ -379,6 +380,21 @@ fn f40_a_session_results_type_means_nothing_to_a_client_without() {
     assert!(
         matches!(heard, Some(ClientOutput::Resolved(_, Err(CallError::Protocol(_))))),
         "{heard:?}"
+    );
+}
+
+#[test]
+fn f42_what_a_hop_says_is_replaced_where_it_lies_after_a_member_was_taken_out() {
+    let mut between = Between::new(MODERN, MODERN);
+    between.say(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"Arguments":{{"x":1}},"name":"a","_meta":{{"k":1,"progressToken":"mine","io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{}}}},"arguments":{{}}}}}}"#
+    ));
+    let (_, sent) = between.pass();
+    assert_eq!(
+        sent,
+        format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"a","_meta":{{"k":1,"progressToken":2,"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{}}}},"arguments":{{}}}}}}"#
+        )
     );
 }
 
@@ -403,4 +419,14 @@ fn f42_members_that_differ_by_case_are_not_passed_on() {
         got,
         r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"Other":1,"_meta":{"k":0}}}"#
     );
+}
+
+#[test]
+fn nothing_is_told_to_a_server_that_is_not_ready_to_hear_it() {
+    let mut back = ClientPeer::new(config());
+    back.connect(Duration::ZERO, Some(Era::Legacy));
+    while back.poll_output().is_some() {}
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+    back.notify(&message(changed), Revision::from_date(SESSIONS).unwrap());
+    assert!(back.poll_output().is_none(), "before the handshake is over");
 }

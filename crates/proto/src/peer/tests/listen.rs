@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::revision::Revision;
+use crate::rpc::{Scanned, scan};
 use crate::types::SubscriptionFilter;
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
@@ -305,6 +306,30 @@ fn a_session_subscribes_to_resources() {
     server.respond(key, json!({}));
     server.sent.clear();
     assert!(server.updated("a://1").is_empty());
+}
+
+#[test]
+fn a_subscription_that_another_server_refuses_is_none() {
+    let mut server = announcing();
+    server.open_session("2025-06-18");
+    for (uri, answer, holds) in [
+        ("a://1", r#""error":{"code":-32602,"message":"no such resource"}"#, false),
+        ("a://2", r#""result":{}"#, true),
+    ] {
+        server.subscribe("subscribe", uri);
+        let key = server.calls.remove(0).key;
+        let line = format!(r#"{{"jsonrpc":"2.0","id":9,{answer}}}"#);
+        let reply = match scan(line.into(), Limits::default()) {
+            Ok(Scanned::One(message)) => {
+                Reply::new(message, Revision::from_date("2025-06-18").unwrap())
+            }
+            other => panic!("{other:?}"),
+        };
+        server.peer.respond(key, Outcome::Forwarded(reply.unwrap()));
+        server.drain();
+        server.sent.clear();
+        assert_eq!(server.updated(uri).len(), usize::from(holds), "{uri}");
+    }
 }
 
 #[test]

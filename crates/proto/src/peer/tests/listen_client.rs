@@ -15,7 +15,11 @@ fn offering() -> Value {
 
 /// A client of a modern server, and its first listen request.
 fn listening() -> (Client, Value) {
-    let mut client = Client::new(config());
+    listening_as(config())
+}
+
+fn listening_as(config: ClientConfig) -> (Client, Value) {
+    let mut client = Client::new(config);
     let probe = client.take_one();
     client.answer(&probe, json!({ "supportedVersions": [NEW], "capabilities": offering() }));
     client.ready();
@@ -216,6 +220,20 @@ fn a_stream_that_ends_is_opened_again_later_and_later() {
     let (id, request) = client.call("tools/list", json!({}), CallOptions::default());
     client.answer(&request, json!({ "tools": [] }));
     assert!(client.resolved(id).is_ok(), "calls go on");
+}
+
+#[test]
+fn chance_lengthens_the_wait_for_a_stream_by_a_quarter_at_most() {
+    for spread in [0, 1, 128, 255] {
+        let mut config = config();
+        config.spread = spread;
+        let (mut client, listen) = listening_as(config);
+        agree(&mut client, &listen);
+        client.answer(&listen, json!({ "resultType": "complete" }));
+        let wait = client.peer.poll_timeout().unwrap() - client.now;
+        let least = SECOND + SECOND / 4 * u32::from(spread) / 300;
+        assert!((least..=SECOND * 5 / 4).contains(&wait), "{wait:?} with {spread}");
+    }
 }
 
 #[test]

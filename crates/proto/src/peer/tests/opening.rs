@@ -1,6 +1,7 @@
 //! Which lifecycle a server has, and how a client finds out.
 
 use super::*;
+use crate::method::Method;
 use crate::revision::Revision;
 
 const OLD: &str = "2025-11-25";
@@ -34,6 +35,27 @@ fn the_probe_comes_first_and_carries_what_every_request_does() {
     assert_eq!(server.instructions.as_deref(), Some("read this"));
     assert!(server.capabilities.prompts.is_some() && server.capabilities.resources.is_none());
     assert!(client.sent.is_empty(), "a modern server is told nothing more");
+}
+
+#[test]
+fn every_request_but_the_handshake_is_sent_with_its_revision_beside_it() {
+    let mut peer = ClientPeer::new(config());
+    let beside = |peer: &mut ClientPeer| {
+        let sent = core::iter::from_fn(|| peer.poll_output()).find_map(|output| match output {
+            ClientOutput::Send { head, .. } if head.is_request => Some(head),
+            _ => None,
+        });
+        let head = sent.unwrap();
+        (head.method, head.revision.map(Revision::date))
+    };
+    peer.connect(Duration::ZERO, None);
+    assert_eq!(beside(&mut peer), (Method::ServerDiscover, Some(NEW)));
+    peer.connect(Duration::ZERO, Some(Era::Legacy));
+    assert_eq!(beside(&mut peer), (Method::Initialize, None), "it is not agreed on yet");
+    let hello = json!({ "jsonrpc": "2.0", "id": 2, "result": initialized("2025-06-18") });
+    peer.handle_input(Duration::ZERO, Lane::Connection, hello.to_string().into());
+    peer.call(Duration::ZERO, "tools/list", b"", None, CallOptions::default());
+    assert_eq!(beside(&mut peer), (Method::ToolsList, Some("2025-06-18")));
 }
 
 #[test]
