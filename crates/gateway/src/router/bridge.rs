@@ -18,7 +18,7 @@ use carrick::proto::revision::Revision;
 use carrick::proto::rpc::{Field, Json, Message};
 use carrick::server::{Dispatch, Elsewhere, Outbox, Principal, Unsealable, state_binding};
 use carrick::types::RpcError;
-use needs::Needs;
+use needs::{Needs, says_nothing};
 use state::{End, State, Waiting};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -83,6 +83,10 @@ impl Bridge {
     ) -> Result<Dispatch, RpcError> {
         let needs = Needs::of(&call, client, backend)?;
         let asks = needs.asks;
+        let first_page = (call.message.method() == Method::ToolsList
+            && matches!(needs.owner, Owner::Gateway | Owner::Everyone)
+            && says_nothing(&call, backend))
+        .then(|| call.message.field(Field::Cursor).is_none());
         let waiting = Waiting { outbox: outbox.clone(), key: call.key, turn: number() };
         let turn = waiting.turn;
         let (token, binding) =

@@ -57,7 +57,7 @@ const OF_THE_HOP: [&str; 5] = [
 /// Whether a request has nothing in it that a client made up: the start of a
 /// list, or another page of one that was asked for in the gateway's name, as this
 /// is then too. Any other cursor may be made up.
-fn says_nothing(call: &Call, backend: &Backend) -> bool {
+pub(super) fn says_nothing(call: &Call, backend: &Backend) -> bool {
     #[derive(Deserialize)]
     struct Params<'a> {
         #[serde(borrow, rename = "_meta", default)]
