@@ -70,7 +70,8 @@ async fn f11_what_a_server_does_can_be_seen() {
 }
 
 async fn f11_a_transport_tells_that_its_server_is_at_work() {
-    let busy = start("cat >/dev/null & while kill -0 $!; do echo working >&2; done").await;
+    let busy =
+        start("exec 3<&0; cat <&3 >/dev/null & while kill -0 $!; do echo working >&2; done").await;
     let mut transport = ChildTransport::new(busy, BOUND);
     // Each time anew: that is what the time for connecting is extended by.
     for _ in 0..3 {
