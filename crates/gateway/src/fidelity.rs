@@ -172,6 +172,10 @@ impl Feature {
                 Part::Result(Method::ToolsCall),
                 r#"{"content":[{"type":"text","text":"{}"}],"structuredContent":{}}"#,
             )],
+            Self::Reads => &[(
+                Part::Result(Method::ResourcesRead),
+                r#"{"contents":[{"uri":"a:b","text":"a"}],"ttlMs":1000,"cacheScope":"public"}"#,
+            )],
             Self::Progress => &[(
                 Part::Params(Method::Progress),
                 r#"{"progressToken":1,"progress":1,"total":2,"message":"working"}"#,

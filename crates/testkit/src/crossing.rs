@@ -4,9 +4,15 @@
 //! Observed once over a straight connection in the server's revision and once
 //! through a bridge, the two tell how faithful the bridge is.
 
+mod compare;
 mod observe;
+mod seen;
+#[cfg(test)]
+mod tests;
 
-pub use observe::{Observed, Observer};
+pub use compare::{Claim, Straight};
+pub use observe::Observer;
+pub use seen::{Observed, Seen};
 
 use carrick::proto::revision::Revision;
 use carrick::server::{Cacheable, Context, StateKeys};
@@ -174,6 +180,7 @@ pub fn server(revision: Revision) -> Server {
         ])
         .prompts(prompts![greet].map(|prompt| prompt.icon(icon())))
         .cache(Cacheable::Tools, CacheHints::public(Duration::from_secs(1)))
+        .cache(Cacheable::ResourceContents, CacheHints::public(Duration::from_secs(2)))
         .resource_functions(resources![ok])
         .tools_may_change()
         .resource_subscriptions()

@@ -35,6 +35,20 @@ client's page is the others' page too; elicitation, sampling and roots are not o
 since it could not say whom it asks. A fresh connection over stdio is a process; one is started ahead, so
 that a call seldom waits for it.
 
+Tried with `@playwright/mcp` 0.0.83 (over stdio, `--headless --isolated`, Chromium 156): `browser_navigate`
+to a page, then `browser_snapshot` in the next call.
+
+| client | what the snapshot shows |
+|---|---|
+| a session, over HTTP | the page |
+| without sessions, over stdio | the page |
+| without sessions, over HTTP without a principal | `about:blank`: another browser |
+| the same with `\"session\": \"shared\"` | the page, as every such client sees it |
+
+Each such connection is a process of the server's, which must bear others beside it: with a browser profile
+on disk (without `--isolated`) the first client's process holds the profile, and a second client is told by
+the server that the browser is already in use.
+
 Not passed on: tasks that are part of the core, and extensions of the protocol that name ids or tokens
 outside of where the protocol has them.
 ";

@@ -1,59 +1,85 @@
 //! Every feature between every two revisions: each cell is run, and its verdict
 //! is the table's.
 
-use crate::support::{Over, client, gateway};
+use crate::support::{Over, client, client_of, gateway, gateway_with};
 use carrick::proto::revision::Revision;
+use carrick::server::Principal;
+use carrick::types::Implementation;
 use carrick_gateway::fidelity::{Feature, Verdict, page, verdict};
-use carrick_testkit::crossing::{Observed, Observer, server};
-use serde_json::Value;
+use carrick_gateway::{GatewayOptions, Sharing};
+use carrick_testkit::crossing::{Claim, Observer, Straight, server};
 
-/// What a client observes of a server of its own revision, with nothing between.
-async fn direct(over: Over, revision: Revision) -> Observed {
-    let observer = Observer::default();
-    let client = client(server(revision), over, revision, observer.hooks()).await;
-    observer.observe(&client).await
-}
-
-/// What a client observes through a gateway.
-async fn through(over: Over, ours: Revision, theirs: Revision) -> Observed {
-    let observer = Observer::default();
-    let gateway = gateway(server(theirs), over).await;
-    let client = client(gateway, over, ours, observer.hooks()).await;
-    observer.observe(&client).await
+/// What clients observe of a server of their own revision, with nothing between.
+async fn direct(over: Over, revision: Revision) -> Straight {
+    let server = server(revision);
+    Straight::observe(revision, async |hooks| client(server.clone(), over, revision, hooks).await)
+        .await
 }
 
 async fn every_pair(over: Over) {
     for theirs in Revision::ALL {
         let straight = direct(over, *theirs).await;
+        assert!(straight.features().count() == Feature::ALL.len(), "each feature is observed");
         for ours in Revision::ALL {
-            let seen = through(over, *ours, *theirs).await;
-            assert_eq!(seen.len(), Feature::ALL.len(), "each feature is observed");
+            let observer = Observer::default();
+            let gateway = gateway(server(*theirs), over).await;
+            let client = client(gateway, over, *ours, observer.hooks()).await;
+            let seen = observer.observe(&client).await;
             for feature in Feature::ALL {
-                let (seen, straight) = (&seen[feature.name()], &straight[feature.name()]);
-                let cell = format!("{} {ours} -> {theirs} over {over:?}", feature.name());
-                check(&cell, &verdict(*feature, *ours, *theirs), seen, straight);
+                let verdict = verdict(*feature, *ours, *theirs);
+                let compared = straight.compare(feature.name(), claim(&verdict), *ours, &seen);
+                let cell = || format!("{} {ours} -> {theirs} over {over:?}", feature.name());
+                compared.unwrap_or_else(|why| panic!("{}: {why}", cell()));
             }
         }
     }
 }
 
-/// Compares a cell's verdict with what was observed.
-fn check(cell: &str, verdict: &Verdict, seen: &Value, straight: &Value) {
+fn claim(verdict: &Verdict) -> Claim<'_> {
     match verdict {
-        Verdict::Exact => assert_eq!(seen, straight, "{cell} should be exact"),
-        Verdict::Degraded(how) => {
-            assert_ne!(seen, straight, "{cell} is exact, and not degraded: {how}");
-            let text = seen.to_string();
-            assert!(!text.contains("failed"), "{cell} is worse than degraded: {text}");
-        }
-        Verdict::Impossible(why) => {
-            assert_eq!(seen["asked"], 0, "{cell} is not impossible: {why}");
-            let result = &seen["result"];
-            let refused = result["isError"] == true || result["error"].is_object();
-            assert!(refused, "{cell} must end with a clear error: {seen}");
-        }
-        other => panic!("{cell}: {other:?}"),
+        Verdict::Exact => Claim::Same,
+        Verdict::Degraded(how) => Claim::Less(how),
+        Verdict::Impossible(_) => Claim::NotOffered,
+        other => panic!("{other:?}"),
     }
+}
+
+/// What a client without sessions observes over HTTP of servers of sessions, where
+/// its calls are tied to each other in some way.
+async fn servers_of_sessions(who: Option<Principal>, sharing: Sharing) {
+    let ours = Revision::NEWEST;
+    for theirs in [Revision::V2024_11_05, Revision::V2025_11_25] {
+        let straight = direct(Over::Http, theirs).await;
+        let observer = Observer::default();
+        let mut options = GatewayOptions::new(Implementation::new("gateway", "1"));
+        options.sharing = sharing;
+        let gateway = gateway_with(server(theirs), Over::Http, options).await;
+        let hooks = observer.hooks();
+        let client = client_of(gateway, Over::Http, who.clone(), ours, hooks).await;
+        let seen = observer.observe(&client).await;
+        for feature in Feature::ALL {
+            let verdict = verdict(*feature, ours, theirs);
+            // The server could not say whom it asks.
+            let asks = [Feature::Elicitation, Feature::Sampling, Feature::Roots].contains(feature);
+            let claim = match sharing {
+                Sharing::Shared if asks => Claim::NotOffered,
+                _ => claim(&verdict),
+            };
+            let compared = straight.compare(feature.name(), claim, ours, &seen);
+            compared.unwrap_or_else(|why| panic!("{} -> {theirs}: {why}", feature.name()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_principal_without_sessions_loses_nothing() {
+    let ada = Principal::new("test", "ada");
+    servers_of_sessions(Some(ada), Sharing::PerCall).await;
+}
+
+#[tokio::test]
+async fn where_all_share_a_connection_nobody_is_asked() {
+    servers_of_sessions(None, Sharing::Shared).await;
 }
 
 #[tokio::test]

@@ -3,8 +3,10 @@
 use carrick::client::{ClientConfig, Hooks};
 use carrick::net::{HttpClient, Options};
 use carrick::proto::revision::Revision;
-use carrick::server::Service;
-use carrick::transport::http::{HttpOptions, HttpServer, HttpServerOptions, HttpTransport};
+use carrick::server::{Principal, Service};
+use carrick::transport::http::{
+    HttpOptions, HttpServer, HttpServerOptions, HttpTransport, Identify,
+};
 use carrick::transport::memory;
 use carrick::types::Implementation;
 use carrick::{Client, Server};
@@ -29,9 +31,10 @@ impl Behind {
     pub(crate) async fn new(server: Server, over: Over) -> Self {
         match over {
             Over::Memory => Self::Memory(server),
-            Over::Http => {
-                Self::Http { url: listen(server).await, http: HttpClient::new(Options::default()) }
-            }
+            Over::Http => Self::Http {
+                url: listen(server, None).await,
+                http: HttpClient::new(Options::default()),
+            },
         }
     }
 }
@@ -80,13 +83,24 @@ pub(crate) async fn client(
     revision: Revision,
     hooks: impl Into<Hooks>,
 ) -> Client {
+    client_of(service, over, None, revision, hooks).await
+}
+
+/// A client of this revision only, whose requests over HTTP are a principal's.
+pub(crate) async fn client_of(
+    service: impl Service + Clone,
+    over: Over,
+    who: Option<Principal>,
+    revision: Revision,
+    hooks: impl Into<Hooks>,
+) -> Client {
     let mut config = ClientConfig::new(Implementation::new("client", "1"));
     config.revision = Some(revision);
     config.connect_timeout = Duration::from_secs(30);
     let connected = match over {
         Over::Memory => joined(service, config, hooks.into()).await,
         Over::Http => {
-            let url = listen(service).await;
+            let url = listen(service, who).await;
             over_http(&HttpClient::new(Options::default()), &url, config, hooks.into()).await
         }
     };
@@ -114,10 +128,16 @@ async fn over_http(
     Client::connect(transport, config, hooks).await
 }
 
-async fn listen(service: impl Service) -> String {
+async fn listen(service: impl Service, who: Option<Principal>) -> String {
     let mut options = HttpServerOptions::default();
     // What is told on the way must not wait for long.
     options.quiet = Duration::from_millis(50);
+    options.identify = who.map(|who| {
+        Identify::new(move |request| {
+            request.extensions.insert(who.clone());
+            Ok(())
+        })
+    });
     let http = HttpServer::bind(service, ([127, 0, 0, 1], 0).into(), options).await.unwrap();
     let url = format!("http://{}/mcp", http.local_addr());
     tokio::spawn(http.serve(std::future::pending()));

@@ -1,18 +1,19 @@
 //! What a client observes of the server.
 
+use super::seen::{Observed, Seen};
 use carrick::Client;
 use carrick::client::{CallError, Changed, ClientError, ClientEvent, Handlers, Hooks};
-use carrick::types::{CreateMessageResult, ElicitResult, Root, RpcError};
+use carrick::proto::method::Method;
+use carrick::proto::revision::Part;
+use carrick::proto::rpc::Json;
+use carrick::types::{CreateMessageResult, ElicitResult, Progress, Root, RpcError};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
-
-/// What was observed, by feature.
-pub type Observed = BTreeMap<&'static str, Value>;
 
 /// How long something may take that is told of later.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Hears what the server says and answers what it asks.
 #[derive(Clone)]
 pub struct Observer {
-    logs: Arc<Mutex<Vec<Value>>>,
+    logs: Arc<Mutex<Vec<Seen>>>,
     changes: watch::Sender<Vec<Changed>>,
-    asked: Arc<AtomicUsize>,
+    asked: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Default for Observer {
@@ -40,20 +41,20 @@ impl Observer {
     pub fn hooks(&self) -> Hooks {
         let (name, model, roots) = (self.clone(), self.clone(), self.clone());
         let handlers = Handlers::new()
-            .elicit(move |_| {
-                name.asked.fetch_add(1, Ordering::SeqCst);
+            .elicit(move |asked| {
+                name.was_asked(Method::ElicitationCreate, &asked);
                 async {
                     let content = serde_json::value::to_raw_value(&json!({ "name": "Ada" }));
                     let failed = |error: serde_json::Error| RpcError::internal(error.to_string());
                     Ok(ElicitResult::accept(content.map_err(failed)?))
                 }
             })
-            .sample(move |_| {
-                model.asked.fetch_add(1, Ordering::SeqCst);
+            .sample(move |asked| {
+                model.was_asked(Method::SamplingCreateMessage, &asked);
                 async { Ok(CreateMessageResult::text("Paris", "a-model")) }
             })
             .roots(move || {
-                roots.asked.fetch_add(1, Ordering::SeqCst);
+                roots.was_asked(Method::RootsList, &json!({}));
                 async { Ok(vec![Root::new("file:///work")]) }
             });
         let heard = self.clone();
@@ -64,67 +65,84 @@ impl Observer {
 
     /// Tries every feature and writes down what comes of it.
     pub async fn observe(&self, client: &Client) -> Observed {
-        BTreeMap::from([
+        let mut observed = BTreeMap::from([
             ("lists", lists(client).await),
-            ("calls", call(client, "echo", json!({ "t": "héllo" })).await),
-            ("images and sound", call(client, "media", json!({})).await),
-            ("structured results", call(client, "find", json!({ "name": "Ben" })).await),
+            ("calls", vec![call(client, "echo", json!({ "t": "héllo" })).await]),
+            ("images and sound", vec![call(client, "media", json!({})).await]),
+            ("structured results", vec![call(client, "find", json!({ "name": "Ben" })).await]),
             ("errors", errors(client).await),
-            ("reads", request(client, "resources/read", json!({ "uri": "cross://ok" })).await),
-            ("prompts", prompts(client).await),
-            ("completion", complete(client).await),
+            ("reads", vec![read(client, "cross://ok").await]),
+            ("prompts", vec![prompt(client).await]),
+            ("completion", vec![complete(client).await]),
             ("progress", progress(client).await),
-            ("cancellation", cancel(client).await),
+            ("cancellation", vec![cancel(client).await]),
             ("logging", self.log(client).await),
+        ]);
+        observed.extend(self.questions(client).await);
+        let resource = Changed::Resource("cross://ok".into());
+        observed.insert("list changes", self.changes(client, &Changed::Tools).await);
+        observed.insert("subscriptions", self.changes(client, &resource).await);
+        observed
+    }
+
+    /// Has the server ask whatever it can ask.
+    pub(super) async fn questions(&self, client: &Client) -> Observed {
+        BTreeMap::from([
             ("elicitation", self.ask(client, "ask_name").await),
             ("sampling", self.ask(client, "ask_model").await),
             ("roots", self.ask(client, "ask_roots").await),
-            ("list changes", self.changes(client, &Changed::Tools).await),
-            ("subscriptions", self.changes(client, &Changed::Resource("cross://ok".into())).await),
         ])
+    }
+
+    fn was_asked(&self, method: Method, params: &impl Serialize) {
+        let asked = match serde_json::to_value(params) {
+            Ok(params) => Seen::of(Part::Params(method), params),
+            Err(error) => Seen::failed(error),
+        };
+        keep(&self.asked, asked);
     }
 
     fn hear(&self, event: ClientEvent) {
         match event {
             ClientEvent::Log(params) => {
-                let value: Value = params.read().unwrap_or_default();
-                self.logs.lock().unwrap_or_else(PoisonError::into_inner).push(value);
+                keep(&self.logs, seen(Part::Params(Method::Message), &params));
             }
             ClientEvent::Changed(changed) => self.changes.send_modify(|all| all.push(changed)),
             _ => {}
         }
     }
 
-    async fn log(&self, client: &Client) -> Value {
+    async fn log(&self, client: &Client) -> Vec<Seen> {
         let mut heard = Vec::new();
         for level in ["error", "debug"] {
-            self.logs.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            taken(&self.logs);
             let in_session = client.server().revision.rules().server_requests;
             let mut params = json!({ "name": "logs", "arguments": {} });
             if in_session {
-                let set = request(client, "logging/setLevel", json!({ "level": level })).await;
-                heard.push(set);
+                // Others say it with the call; there must be nothing to tell here.
+                let set = request(client, Method::LoggingSetLevel, json!({ "level": level })).await;
+                heard.extend((set.value != json!({})).then_some(set));
             } else {
                 params["_meta"] = json!({ "io.modelcontextprotocol/logLevel": level });
-                heard.push(json!({}));
             }
-            heard.push(request(client, "tools/call", params).await);
-            heard.extend(self.logs.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
+            heard.push(request(client, Method::ToolsCall, params).await);
+            heard.extend(taken(&self.logs));
         }
-        heard.into()
+        heard
     }
 
-    async fn ask(&self, client: &Client, tool: &str) -> Value {
-        let before = self.asked.load(Ordering::SeqCst);
+    async fn ask(&self, client: &Client, tool: &str) -> Vec<Seen> {
+        taken(&self.asked);
         let result = call(client, tool, json!({})).await;
-        let asked = self.asked.load(Ordering::SeqCst) - before;
-        json!({ "asked": asked, "result": result })
+        let mut all = taken(&self.asked);
+        all.push(result);
+        all
     }
 
-    async fn changes(&self, client: &Client, wanted: &Changed) -> Value {
+    async fn changes(&self, client: &Client, wanted: &Changed) -> Vec<Seen> {
         // A stream that has the resource has the lists as well.
         if let Err(error) = client.subscribe("cross://ok").await {
-            return told(&error);
+            return vec![told(Method::ResourcesSubscribe, &error)];
         }
         self.changes.send_replace(Vec::new());
         let result = call(client, "change", json!({})).await;
@@ -132,86 +150,95 @@ impl Observer {
         let heard = changes.wait_for(|changes| changes.contains(wanted));
         let heard = timeout(PATIENCE, heard).await.is_ok();
         let ended = client.unsubscribe("cross://ok").await.is_ok();
-        json!({ "result": result, "heard": heard, "ended": ended })
+        vec![result, Seen::aside(json!({ "heard": heard, "ended": ended }))]
     }
 }
 
-async fn request(client: &Client, method: &str, params: Value) -> Value {
+fn keep(all: &Mutex<Vec<Seen>>, seen: Seen) {
+    all.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+}
+
+fn taken(all: &Mutex<Vec<Seen>>) -> Vec<Seen> {
+    std::mem::take(&mut *all.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn seen(part: Part, json: &Json) -> Seen {
+    json.read().map_or_else(Seen::failed, |value| Seen::of(part, value))
+}
+
+async fn request(client: &Client, method: Method, params: Value) -> Seen {
+    // What a header mirrors.
     let name = params["name"].as_str().or(params["uri"].as_str()).map(str::to_owned);
     let params = params.to_string().into_bytes();
-    match client.request(method, params, name.as_deref(), None).await {
-        Ok(json) => json.read().map_or_else(|error| json!({ "unread": error.to_string() }), plain),
-        Err(error) => told(&error),
+    match client.request(method.name(), params, name.as_deref(), None).await {
+        Ok(json) => seen(Part::Result(method), &json),
+        Err(error) => told(method, &error),
     }
 }
 
-/// A result without what belongs to the hop that it came by.
-fn plain(mut result: Value) -> Value {
-    if let Some(members) = result.as_object_mut() {
-        members.remove("resultType");
-        if let Some(meta) = members.get_mut("_meta").and_then(Value::as_object_mut) {
-            meta.remove("io.modelcontextprotocol/serverInfo");
-            if meta.is_empty() {
-                members.remove("_meta");
-            }
-        }
-    }
-    result
+async fn call(client: &Client, tool: &str, arguments: Value) -> Seen {
+    request(client, Method::ToolsCall, json!({ "name": tool, "arguments": arguments })).await
 }
 
-async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
-    request(client, "tools/call", json!({ "name": tool, "arguments": arguments })).await
+async fn read(client: &Client, uri: &str) -> Seen {
+    request(client, Method::ResourcesRead, json!({ "uri": uri })).await
 }
 
-async fn lists(client: &Client) -> Value {
+async fn lists(client: &Client) -> Vec<Seen> {
     let mut lists = Vec::new();
-    for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+    for method in [
+        Method::ToolsList,
+        Method::PromptsList,
+        Method::ResourcesList,
+        Method::ResourcesTemplatesList,
+    ] {
         lists.push(request(client, method, json!({})).await);
     }
-    lists.into()
+    lists
 }
 
-async fn errors(client: &Client) -> Value {
+async fn errors(client: &Client) -> Vec<Seen> {
     let failed = call(client, "fail", json!({})).await;
     let unknown = call(client, "nothing", json!({})).await;
-    let mut unread = request(client, "resources/read", json!({ "uri": "cross://nothing" })).await;
-    // The code of this one is the revision's.
-    let code = &mut unread["error"]["code"];
-    if [json!(-32002), json!(-32602)].contains(code) {
-        *code = "not found".into();
-    }
-    json!([failed, unknown, unread])
+    vec![failed, unknown, read(client, "cross://nothing").await]
 }
 
-async fn prompts(client: &Client) -> Value {
-    request(client, "prompts/get", json!({ "name": "greet", "arguments": { "name": "Ada" } })).await
+async fn prompt(client: &Client) -> Seen {
+    let params = json!({ "name": "greet", "arguments": { "name": "Ada" } });
+    request(client, Method::PromptsGet, params).await
 }
 
-async fn complete(client: &Client) -> Value {
+async fn complete(client: &Client) -> Seen {
     let params = json!({ "ref": { "type": "ref/prompt", "name": "greet" },
         "argument": { "name": "name", "value": "a" } });
-    // It is about nothing that a header mirrors.
-    match client.request("completion/complete", params.to_string().into_bytes(), None, None).await {
-        Ok(json) => plain(json.read().unwrap_or_default()),
-        Err(error) => told(&error),
-    }
+    request(client, Method::CompletionComplete, params).await
 }
 
-async fn progress(client: &Client) -> Value {
+async fn progress(client: &Client) -> Vec<Seen> {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = heard.clone();
-    let handler = move |progress: carrick::types::Progress| {
-        let (done, total, text) = (progress.progress, progress.total, progress.message);
-        hears.lock().unwrap_or_else(PoisonError::into_inner).push(json!([done, total, text]));
+    let handler = move |progress: Progress| {
+        // The token is the hop's.
+        let mut params = json!({ "progressToken": 0, "progress": progress.progress });
+        if let Some(total) = progress.total {
+            params["total"] = total.into();
+        }
+        if let Some(message) = progress.message {
+            params["message"] = message.into();
+        }
+        keep(&hears, Seen::of(Part::Params(Method::Progress), params));
     };
     let result = client.call_tool_raw("steps", b"{}", Some(Arc::new(handler))).await;
-    let result = result.map_or_else(|e| told(&e), |json| plain(json.read().unwrap_or_default()));
-    let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
-    json!([heard, result])
+    let mut all = taken(&heard);
+    all.push(match result {
+        Ok(json) => seen(Part::Result(Method::ToolsCall), &json),
+        Err(error) => told(Method::ToolsCall, &error),
+    });
+    all
 }
 
 /// Gives a call up once it runs.
-async fn cancel(client: &Client) -> Value {
+async fn cancel(client: &Client) -> Seen {
     let before = given_up(client, 0).await;
     let runs = Arc::new(Notify::new());
     let hears = runs.clone();
@@ -219,25 +246,28 @@ async fn cancel(client: &Client) -> Value {
     let mut call = Box::pin(client.call_tool_raw("stuck", b"{}", Some(handler)));
     let running = timeout(PATIENCE, runs.notified());
     tokio::select! {
-        ended = &mut call => return json!({ "ended": ended.is_ok() }),
-        running = running => if running.is_err() { return "it never began".into() },
+        ended = &mut call => return Seen::failed(format!("it ended: {}", ended.is_ok())),
+        running = running => if running.is_err() { return Seen::failed("it never began") },
     }
     drop(call);
-    let after = timeout(PATIENCE, given_up(client, before + 1)).await;
-    json!({ "cancelled": after.map(|after| after - before).unwrap_or_default() })
+    match timeout(PATIENCE, given_up(client, before + 1)).await {
+        Ok(after) => Seen::aside(json!({ "cancelled": after - before })),
+        Err(_) => Seen::failed("the server was not told"),
+    }
 }
 
 async fn given_up(client: &Client, calls: u64) -> u64 {
-    let result = call(client, "given_up", json!({ "calls": calls })).await;
+    let result = call(client, "given_up", json!({ "calls": calls })).await.value;
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     text.parse().unwrap_or_default()
 }
 
-fn told(error: &ClientError) -> Value {
+fn told(method: Method, error: &ClientError) -> Seen {
     match error {
-        ClientError::Call(CallError::Rpc(error)) => {
-            json!({ "error": { "code": error.code, "message": error.message } })
-        }
-        error => json!({ "failed": error.to_string() }),
+        ClientError::Call(CallError::Rpc(error)) => match serde_json::to_value(error) {
+            Ok(error) => Seen::of(Part::Error(method), error),
+            Err(error) => Seen::failed(error),
+        },
+        error => Seen::failed(error),
     }
 }
