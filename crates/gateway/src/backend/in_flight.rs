@@ -86,3 +86,111 @@ impl InFlight {
         self.running.iter().rev().find(|call| call.may_be_asked)?.relay.upgrade()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carrick::client::ServerAsk;
+    use carrick::proto::peer::{CallKey, Changed, Outcome};
+    use carrick::proto::revision::Revision;
+    use carrick::proto::rpc::Message;
+    use carrick::server::{PassedAsk, Question};
+    use carrick::types::LogLevel;
+    use futures_util::future::BoxFuture;
+
+    /// A call, or its conversation.
+    struct Deaf;
+
+    impl Relay for Deaf {
+        fn notice(&self, _: Message, _: Revision) {}
+        fn asked(&self, _: ServerAsk) {}
+    }
+
+    impl Outbox for Deaf {
+        fn progress(&self, _: CallKey, _: f64, _: Option<f64>, _: Option<String>) {}
+        fn log(&self, _: CallKey, _: LogLevel, _: Option<String>, _: Vec<u8>) {}
+        fn ask(&self, _: CallKey, _: Question) -> BoxFuture<'_, ()> {
+            Box::pin(std::future::ready(()))
+        }
+        fn changed(&self, _: Changed) {}
+        fn answer(&self, _: CallKey, _: Outcome) {}
+        fn pass_notice(&self, _: Option<CallKey>, _: Message, _: Revision) {}
+        fn pass_ask(&self, _: PassedAsk) {}
+        fn sweep_asks(&self) {}
+    }
+
+    fn conversation() -> Arc<dyn Outbox> {
+        Arc::new(Deaf)
+    }
+
+    /// Takes a call in; it is there as long as what is returned.
+    fn enter(calls: &mut InFlight, number: u64, of: &Arc<dyn Outbox>) -> Arc<dyn Relay> {
+        let call: Arc<dyn Relay> = Arc::new(Deaf);
+        let (relay, outbox) = (Arc::downgrade(&call), Arc::downgrade(of));
+        calls.enter(Running { number, relay, outbox, may_be_asked: true, hears_logs: true });
+        call
+    }
+
+    fn is(found: Option<Arc<dyn Relay>>, call: &Arc<dyn Relay>) -> bool {
+        found.is_some_and(|found| Arc::ptr_eq(&found, call))
+    }
+
+    #[test]
+    fn a_call_that_ends_is_asked_nothing_and_the_others_still_are() {
+        let (mut calls, now, client) = (InFlight::default(), Instant::now(), conversation());
+        let one = enter(&mut calls, 1, &client);
+        let two = enter(&mut calls, 2, &client);
+        assert!(is(calls.asked(), &two), "the newest");
+        calls.leave(2, now);
+        assert!(is(calls.asked(), &one) && is(calls.hearing(true, now), &one));
+        calls.leave(1, now);
+        assert!(calls.asked().is_none() && calls.hearing(true, now).is_none());
+        assert!(calls.running.is_empty());
+    }
+
+    #[test]
+    fn logs_are_nobodys_while_calls_of_two_run_and_a_moment_longer() {
+        let (mut calls, now) = (InFlight::default(), Instant::now());
+        let (ada, bob) = (conversation(), conversation());
+        let one = enter(&mut calls, 1, &ada);
+        assert!(is(calls.hearing(false, now), &one));
+        let two = enter(&mut calls, 2, &bob);
+        assert!(calls.hearing(false, now).is_none());
+        calls.leave(1, now);
+        assert!(calls.hearing(false, now).is_none(), "what is said late may be of the other");
+        assert!(is(calls.hearing(false, now + LINGER), &two));
+    }
+
+    #[test]
+    fn logs_are_nobodys_when_too_many_have_ended_to_remember_whose_they_were() {
+        let (mut calls, now) = (InFlight::default(), Instant::now());
+        let mut gone = Vec::new();
+        for number in 0..=REMEMBERED as u64 {
+            let client = conversation();
+            enter(&mut calls, number, &client);
+            calls.leave(number, now);
+            gone.push(client);
+        }
+        assert_eq!(calls.ended.len(), REMEMBERED);
+        let client = conversation();
+        let last = enter(&mut calls, 99, &client);
+        let late = now + LINGER - Duration::from_millis(1);
+        assert!(calls.hearing(false, late).is_none());
+        assert!(is(calls.hearing(false, now + LINGER), &last));
+    }
+
+    #[test]
+    fn calls_that_ended_long_ago_make_room_for_others() {
+        let (mut calls, now) = (InFlight::default(), Instant::now());
+        let end = |calls: &mut InFlight, number, at| {
+            let client = conversation();
+            enter(calls, number, &client);
+            calls.leave(number, at);
+            client
+        };
+        let _gone: Vec<_> = (0..REMEMBERED as u64).map(|n| end(&mut calls, n, now)).collect();
+        assert_eq!(calls.ended.len(), REMEMBERED);
+        end(&mut calls, 99, now + LINGER);
+        assert_eq!((calls.ended.len(), calls.crowded), (1, None));
+    }
+}

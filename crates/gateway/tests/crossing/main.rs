@@ -7,6 +7,7 @@
 
 mod apart;
 mod handed;
+mod lasting;
 mod matrix;
 mod owners;
 mod parked;

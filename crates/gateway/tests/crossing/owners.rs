@@ -22,13 +22,19 @@ use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split,
 };
 
+/// The id of a late question.
+const LATE: u64 = 98;
+
 /// A server of sessions on stdio. `remember` answers with all `what` that it was
-/// given on its connection; `ask` asks for a name.
+/// given on its connection; `ask` asks for a name, `ask_late` once it has answered.
+/// A resource changes as soon as it is subscribed to.
 #[derive(Clone, Default)]
-struct Remembering {
+pub(crate) struct Remembering {
     /// Connections that are open.
     open: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
+    /// Late questions that were refused.
+    refused: Arc<AtomicUsize>,
 }
 
 impl Remembering {
@@ -37,6 +43,7 @@ impl Remembering {
         self.most.fetch_max(now, Ordering::SeqCst);
         let mut stream = BufReader::new(stream);
         let (mut line, mut memory, mut asked) = (String::new(), Vec::new(), Value::Null);
+        let mut after = None;
         while stream.read_line(&mut line).await.is_ok_and(|n| n > 0) {
             let message: Value = serde_json::from_str(&line).unwrap();
             line.clear();
@@ -47,17 +54,31 @@ impl Remembering {
                     json!({ "id": id, "error": { "code": -32601, "message": "no" } })
                 }
                 (Some("initialize"), _) => json!({ "id": id, "result": {
-                    "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+                    "protocolVersion": "2025-11-25",
+                    "capabilities": { "tools": {}, "resources": { "subscribe": true } },
                     "serverInfo": { "name": "remembering", "version": "1" } } }),
                 (Some("tools/call"), name) if name == "ask" => {
                     asked = id.clone();
-                    json!({ "id": 99, "method": "elicitation/create", "params":
-                        { "message": "?", "requestedSchema": { "type": "object", "properties": {} } } })
+                    question(99)
+                }
+                (Some("tools/call"), name) if name == "ask_late" => {
+                    after = Some(question(LATE));
+                    json!({ "id": id, "result": { "content": [] } })
+                }
+                (Some("resources/subscribe"), _) => {
+                    let params = json!({ "uri": message["params"]["uri"] });
+                    let method = "notifications/resources/updated";
+                    after = Some(json!({ "method": method, "params": params }));
+                    json!({ "id": id, "result": {} })
                 }
                 (Some("tools/call"), _) => {
                     memory.push(what.as_str().unwrap().to_owned());
                     let text = memory.join(",");
                     json!({ "id": id, "result": { "content": [{ "type": "text", "text": text }] } })
+                }
+                (None, _) if *id == LATE => {
+                    self.refused.fetch_add(message["error"].is_object().into(), Ordering::SeqCst);
+                    continue;
                 }
                 (None, _) if *id == 99 => {
                     json!({ "id": asked, "result": { "content": [{ "type": "text", "text": "asked" }] } })
@@ -65,18 +86,29 @@ impl Remembering {
                 _ if id.is_null() => continue,
                 _ => json!({ "id": id, "result": {} }),
             };
-            let mut answer = answer;
-            answer["jsonrpc"] = json!("2.0");
-            if stream.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
-                break;
+            for mut said in [Some(answer), after.take()].into_iter().flatten() {
+                said["jsonrpc"] = json!("2.0");
+                if stream.write_all(format!("{said}\n").as_bytes()).await.is_err() {
+                    break;
+                }
             }
         }
         self.open.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::SeqCst)
     }
+
+    pub(crate) fn refused(&self) -> usize {
+        self.refused.load(Ordering::SeqCst)
+    }
+}
+
+fn question(id: u64) -> Value {
+    let schema = json!({ "type": "object", "properties": {} });
+    json!({ "id": id, "method": "elicitation/create",
+        "params": { "message": "?", "requestedSchema": schema } })
 }
 
 impl Upstream for Remembering {
@@ -103,14 +135,17 @@ impl Connector for Remembering {
     }
 }
 
-async fn gateway(server: &Remembering, change: impl FnOnce(&mut GatewayOptions)) -> Gateway {
+pub(crate) async fn gateway(
+    server: &Remembering,
+    change: impl FnOnce(&mut GatewayOptions),
+) -> Gateway {
     let mut options = GatewayOptions::new(Implementation::new("gateway", "1"));
     change(&mut options);
     Gateway::open(server.clone(), options).await.unwrap()
 }
 
 /// The gateway over HTTP, where the header `who` names a principal.
-async fn listen(gateway: &Gateway) -> String {
+pub(crate) async fn listen(gateway: &Gateway) -> String {
     let mut options = HttpServerOptions::default();
     options.identify = Some(Identify::new(|request| {
         let who = request.headers.get("who").and_then(|who| who.to_str().ok());
@@ -126,7 +161,12 @@ async fn listen(gateway: &Gateway) -> String {
     url
 }
 
-async fn over_http(url: &str, who: Option<&str>, revision: Revision, hooks: Hooks) -> Client {
+pub(crate) async fn over_http(
+    url: &str,
+    who: Option<&str>,
+    revision: Revision,
+    hooks: Hooks,
+) -> Client {
     let http = HttpClient::new(Options::default());
     let headers = who.map(|who| ("who", who));
     let transport = HttpTransport::new(http, url, headers, HttpOptions::default()).unwrap();
@@ -135,13 +175,13 @@ async fn over_http(url: &str, who: Option<&str>, revision: Revision, hooks: Hook
     Client::connect(transport, config, hooks).await.unwrap()
 }
 
-async fn remember(client: &Client, what: &str) -> String {
+pub(crate) async fn remember(client: &Client, what: &str) -> String {
     let arguments = json!({ "what": what }).to_string();
     let result = client.call_tool("remember", arguments.as_bytes()).await.unwrap();
     serde_json::to_value(&result).unwrap()["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-async fn until(what: impl Fn() -> bool) {
+pub(crate) async fn until(what: impl Fn() -> bool) {
     while !what() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -327,12 +367,9 @@ async fn until_some<T>(what: impl AsyncFn() -> Option<T>) -> T {
     }
 }
 
-#[tokio::test]
-async fn f22_where_none_is_free_the_call_that_was_parked_longest_is_given_up() {
-    let server = Remembering::default();
-    let gateway = gateway(&server, |options| options.max_processes = 4).await;
-    let url = listen(&gateway).await;
-    // Each is parked, and nobody answers.
+/// Three calls that are parked at a gateway with four processes, so that none is
+/// free, and nobody answers.
+async fn parked_by_all(gateway: &Gateway, url: &str) -> Vec<tokio::task::JoinHandle<()>> {
     let mut parked = Vec::new();
     for _ in 0..3 {
         let (asked, was_asked) = tokio::sync::oneshot::channel();
@@ -344,15 +381,27 @@ async fn f22_where_none_is_free_the_call_that_was_parked_longest_is_given_up() {
                 Ok(ElicitResult::without_content(ElicitAction::Decline))
             }
         });
-        let client = over_http(&url, None, Revision::NEWEST, handlers.into()).await;
-        parked.push(tokio::spawn(async move { client.call_tool("ask", b"{}").await }));
+        let client = over_http(url, None, Revision::NEWEST, handlers.into()).await;
+        parked.push(tokio::spawn(async move { drop(client.call_tool("ask", b"{}").await) }));
         was_asked.await.unwrap();
     }
     assert_eq!(gateway.parked().0, 3);
-    let client = over_http(&url, None, Revision::NEWEST, Hooks::default()).await;
-    assert_eq!(remember(&client, "a").await, "a");
-    assert_eq!(gateway.parked().0, 2, "one had to go");
-    parked.iter().for_each(|call| call.abort());
+    parked
+}
+
+#[tokio::test]
+async fn f22_where_none_is_free_the_call_that_was_parked_longest_is_given_up() {
+    // For a call of its own, and for a session.
+    for revision in [Revision::NEWEST, Revision::NEWEST_HANDSHAKE] {
+        let server = Remembering::default();
+        let gateway = gateway(&server, |options| options.max_processes = 4).await;
+        let url = listen(&gateway).await;
+        let parked = parked_by_all(&gateway, &url).await;
+        let client = over_http(&url, None, revision, Hooks::default()).await;
+        assert_eq!(remember(&client, "a").await, "a");
+        assert_eq!(gateway.parked().0, 2, "one had to go");
+        parked.iter().for_each(|call| call.abort());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -186,7 +186,7 @@ impl Line {
             Some(Method::Initialize) => {
                 heard.connections += 1;
                 let result = json!({ "protocolVersion": "2025-11-25", "capabilities":
-                    { "tools": {}, "novel": { "a": 1.5 } },
+                    { "tools": { "listChanged": true }, "novel": { "a": 1.5 } },
                     "serverInfo": { "name": "asking", "version": "1", "odd": true } });
                 state.tell(lane, &json!({ "jsonrpc": "2.0", "id": id, "result": result }));
             }
