@@ -31,7 +31,7 @@ use carrick::proto::peer::{Call, Identity, ServerDescription};
 use carrick::proto::revision::{Part, Revision, translate};
 use carrick::proto::rpc::{Field, Json};
 use carrick::server::{Outbox, StateKeys};
-use carrick::types::{RpcError, ServerCapabilities};
+use carrick::types::{ListCapability, ResourceCapability, RpcError, ServerCapabilities};
 use conn::ConnEvents;
 use cursors::Cursors;
 use debounce::Debounce;
@@ -99,8 +99,8 @@ impl Backend {
                 StateKeys::none()
             })
         });
-        let nobody = Identity::new(&options.info, &ServerCapabilities::default(), None)
-            .map_err(ConnectError::new)?;
+        let nobody =
+            Identity::new(&options.info, &not_known_yet(), None).map_err(ConnectError::new)?;
         let target = Arc::new(Target::new(upstream, options));
         let backend = Arc::new_cyclic(|me: &Weak<Self>| {
             let events: Weak<dyn ConnEvents> = me.clone();
@@ -128,11 +128,27 @@ impl Backend {
                 target,
             }
         });
-        backend.first.line.first().await?;
-        backend.learn_first().await;
+        match backend.target.options.startup_wait {
+            None => backend.start().await?,
+            Some(wait) => match tokio::time::timeout(wait, backend.start()).await {
+                Ok(started) => started?,
+                Err(_) => drop(tokio::spawn(start_late(Arc::downgrade(&backend)))),
+            },
+        }
         let period = (backend.target.options.session_idle / 4).min(SWEEP);
         tokio::spawn(sweep(Arc::downgrade(&backend.pool), period.max(Duration::from_millis(10))));
         Ok(backend)
+    }
+
+    async fn start(&self) -> Result<(), ConnectError> {
+        self.first.line.first().await?;
+        self.learn_first().await;
+        Ok(())
+    }
+
+    /// Whether the server has been there yet.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.was_open.load(Ordering::Acquire)
     }
 
     /// Which arguments travel in headers too is in the list of tools, as a server
@@ -360,7 +376,7 @@ impl ConnEvents for Backend {
             }
             Err(error) => tracing::warn!(error, "what the server says of itself cannot be read"),
         }
-        if self.was_open.swap(true, Ordering::Relaxed) {
+        if self.was_open.swap(true, Ordering::AcqRel) {
             self.renew();
         }
     }
@@ -406,5 +422,35 @@ async fn sweep(pool: Weak<Pool>, period: Duration) {
         tokio::time::sleep(period).await;
         let Some(pool) = pool.upgrade() else { return };
         pool.sweep();
+    }
+}
+
+/// What a server may turn out to have that is still starting.
+fn not_known_yet() -> ServerCapabilities {
+    let mut may = ServerCapabilities::default();
+    let mut list = ListCapability::default();
+    list.list_changed = true;
+    let mut resources = ResourceCapability::default();
+    resources.list_changed = true;
+    (may.tools, may.prompts, may.resources) = (Some(list.clone()), Some(list), Some(resources));
+    may
+}
+
+/// Goes on with a start that took longer than anybody waits for, again and again.
+async fn start_late(backend: Weak<Backend>) {
+    loop {
+        let Some(backend) = backend.upgrade() else { return };
+        match backend.start().await {
+            Ok(()) => {
+                tracing::info!(server = backend.name(), "the server is there");
+                return backend.renew();
+            }
+            Err(_) if backend.first.line.is_closed() => return,
+            Err(error) => {
+                tracing::warn!(server = backend.name(), %error, "the server has not started");
+            }
+        }
+        drop(backend);
+        tokio::time::sleep(REVIVAL).await;
     }
 }

@@ -40,6 +40,12 @@ pub struct GatewayOptions {
     /// Connections that are opened ahead, so that calls with one of their own
     /// ([`Sharing::PerCall`]) need not wait for their server to start. Default 2.
     pub opened_ahead: usize,
+    /// How long [`Gateway::open`](crate::Gateway::open) waits for a server that is
+    /// still starting. After that clients are served all the same: lists are empty
+    /// at first and then change, calls are refused as long as there is no server
+    /// ([`RpcError::OVERLOADED`](carrick::types::RpcError::OVERLOADED)). Default: as
+    /// long as connecting takes.
+    pub startup_wait: Option<Duration>,
     /// What seals the state of calls that wait for their clients. Default: a key
     /// of this process alone.
     pub state_keys: Option<StateKeys>,
@@ -77,6 +83,7 @@ impl GatewayOptions {
             session_idle: Duration::from_secs(300),
             owner_idle: Duration::from_secs(1800),
             opened_ahead: 2,
+            startup_wait: None,
             state_keys: None,
         }
     }

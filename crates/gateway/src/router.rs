@@ -46,6 +46,17 @@ impl Gateway {
         self.backend.reconnect().await;
     }
 
+    /// Whether the server has been there yet: see
+    /// [`GatewayOptions::startup_wait`].
+    pub fn is_ready(&self) -> bool {
+        self.backend.is_ready()
+    }
+
+    /// Whether the server has sessions, and may remember between calls.
+    pub fn has_sessions(&self) -> bool {
+        self.backend.is_ready() && !self.backend.is_stateless()
+    }
+
     /// Calls that wait for their clients to come back, and the memory that they
     /// take, in bytes.
     pub fn parked(&self) -> (usize, usize) {

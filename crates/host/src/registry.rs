@@ -236,6 +236,11 @@ impl Registry {
         self.gather(catalog.is_full, Some(catalog)).await
     }
 
+    /// How long a question waits for servers that are still starting.
+    pub fn startup_wait(&self) -> Duration {
+        self.options.startup_wait
+    }
+
     /// Where the connection to a server stands.
     ///
     /// # Errors

@@ -31,8 +31,22 @@ pub(super) async fn run(arguments: &Arguments, serve: &Serve) -> Result<ExitCode
     let info = Implementation::new("carrick", env!("CARGO_PKG_VERSION"));
     let mut options = GatewayOptions::new(info);
     options.sharing = configured.sharing();
+    options.startup_wait = Some(setup.registry.startup_wait());
     let gateway = Gateway::open(Current(configured.clone()), options);
     let gateway = unless_told(async { gateway.await.map_err(unreachable) }).await?;
+    if !gateway.is_ready() {
+        print::say(format_args!(
+            "still starting: {}; its tools are told of when they are there",
+            quoted(gateway.server())
+        ));
+    }
+    if serve.http.is_some() && gateway.has_sessions() && configured.sharing() == Sharing::PerCall {
+        print::say(format_args!(
+            "{} may remember between calls: each call without a session starts it afresh; \"session\": \"shared\" \
+             in its entry lets them all share one",
+            quoted(gateway.server())
+        ));
+    }
     let serving = async {
         match &serve.http {
             Some(address) => {

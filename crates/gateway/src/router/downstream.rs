@@ -64,6 +64,28 @@ impl Downstream {
         }
     }
 
+    /// What a client is told while the server has not been there yet: lists are
+    /// empty until they change.
+    fn while_starting(&mut self, call: &Call) -> Dispatch {
+        let list = match call.message.method() {
+            Method::ToolsList => "tools",
+            Method::PromptsList => "prompts",
+            Method::ResourcesList => "resources",
+            Method::ResourcesTemplatesList => "resourceTemplates",
+            Method::SubscriptionsListen => {
+                self.listen();
+                return self.subscriptions.listen(&self.outbox, None, call);
+            }
+            _ => {
+                let text =
+                    format!("server {:?} is still starting; try again later", self.backend.name());
+                return Dispatch::Ready(Outcome::Error(RpcError::overloaded(text)));
+            }
+        };
+        let body = format!("{{\"{list}\":[],\"ttlMs\":0,\"cacheScope\":\"private\"}}");
+        Dispatch::Ready(Outcome::Result { body: body.into_bytes(), has_meta: false })
+    }
+
     /// A subscription of a session, at a server that has none.
     fn subscribe(&mut self, call: &Call, begins: bool) -> Dispatch {
         let Some(uri) = call.message.text(Field::Uri).map(Cow::into_owned) else {
@@ -113,12 +135,15 @@ impl Downstream {
 impl Connection for Downstream {
     fn opened(&mut self, revision: Revision) {
         self.revision = Some(revision);
-        if self.backend.is_stateless() {
+        if self.backend.is_stateless() || !self.backend.is_ready() {
             self.listen();
         }
     }
 
     fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
+        if !self.backend.is_ready() {
+            return self.while_starting(&call);
+        }
         let in_session = call.revision.rules().server_requests;
         let stateless = self.backend.is_stateless();
         match call.message.method() {

@@ -416,6 +416,70 @@ async fn a_client_over_stdio_is_never_away() {
     assert_eq!(answer["result"]["content"][0]["text"], "a,a");
 }
 
+/// A server that takes long to start, and then speaks as the other one.
+#[derive(Clone)]
+struct Late(Remembering, Arc<tokio::sync::Semaphore>);
+
+impl Upstream for Late {
+    fn tells_calls_apart(&self) -> bool {
+        false
+    }
+}
+
+impl Connector for Late {
+    fn name(&self) -> &str {
+        "late"
+    }
+
+    fn connect(
+        &self,
+        config: ClientConfig,
+        hooks: Hooks,
+    ) -> BoxFuture<'_, Result<Client, ConnectError>> {
+        async move {
+            self.1.acquire().await.unwrap().forget();
+            self.0.connect(config, hooks).await
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f11_clients_do_not_wait_for_a_server_that_takes_long_to_start() {
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let late = Late(Remembering::default(), Arc::new(tokio::sync::Semaphore::new(0)));
+        let mut options = GatewayOptions::new(Implementation::new("gateway", "1"));
+        options.startup_wait = Some(Duration::from_secs(10));
+        let gateway = Gateway::open(late.clone(), options).await.unwrap();
+        assert!(!gateway.is_ready());
+        let mut client = RawClient::of(gateway.clone());
+        if revision == "2025-11-25" {
+            client
+                .say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize",
+                    "params": { "protocolVersion": revision, "capabilities": {} } }))
+                .await;
+            let can = client.hear().await["result"]["capabilities"].clone();
+            assert_eq!(can["tools"]["listChanged"], true, "{can}");
+            client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+        } else {
+            let filter = json!({ "notifications": { "toolsListChanged": true } });
+            client.ask("subscriptions/listen", filter).await;
+            client.hear().await;
+        }
+        let id = client.ask("tools/list", json!({})).await;
+        let list = client.hear().await;
+        assert_eq!((&list["id"], &list["result"]["tools"]), (&json!(id), &json!([])));
+        let what = json!({ "arguments": { "what": "a" } });
+        let refused = client.call("remember", &what).await;
+        let text = refused["error"]["message"].as_str().unwrap();
+        assert!(text.contains("late") && text.contains("still starting"), "{text}");
+        late.1.add_permits(9);
+        while client.hear().await["method"] != "notifications/tools/list_changed" {}
+        assert!(gateway.is_ready());
+        assert_eq!(client.call("remember", &what).await["result"]["content"][0]["text"], "a");
+    }
+}
+
 #[tokio::test]
 async fn a_question_goes_to_the_one_client_of_its_connection() {
     let server = Remembering::default();
