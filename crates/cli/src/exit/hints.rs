@@ -2,6 +2,7 @@
 
 use carrick::client::{CallError, ClientError};
 use carrick::transport::child::SpawnError;
+use carrick::transport::http::HttpTransportError;
 use carrick_host::permission::{quoted, visible};
 use carrick_host::registry::{ServerError, ServerErrorKind};
 
@@ -25,6 +26,13 @@ pub(super) fn of_server(error: &ServerError) -> Option<String> {
         ServerErrorKind::Held(_) => {
             format!("`carrick trust --tools {}` approves it", visible(error.server()))
         }
+        ServerErrorKind::Address { error, .. } => match error {
+            HttpTransportError::Header(_) => "mend it under \"headers\" in the config".into(),
+            HttpTransportError::OwnHeader(_) => {
+                "take it out of \"headers\" in the config: Carrick sends it where it belongs".into()
+            }
+            _ => "write its \"url\" in the config like http://localhost:8123/mcp".into(),
+        },
         ServerErrorKind::Connect(error) => return of_connecting(error),
         ServerErrorKind::Installing { .. } => "once it has been downloaded it starts faster: try \
             again, run its command once by hand, or set \"limits\": {\"connectTimeout\": 300000} \

@@ -245,5 +245,13 @@ fn http(launch: &HttpLaunch, options: &RegistryOptions) -> Result<HttpTransport,
         bounds.form = Form::Sse;
     }
     HttpTransport::new(options.http.clone(), &launch.url.to_string(), headers, bounds)
-        .map_err(|error| ServerErrorKind::Builtin(error.to_string()))
+        .map_err(|error| ServerErrorKind::Address { address: plain(&launch.url), error })
+}
+
+/// An address without what may be a secret: the user and the query.
+fn plain(url: &http::Uri) -> String {
+    let Some(host) = url.host() else { return visible(url.path()) };
+    let scheme = url.scheme_str().map(|scheme| format!("{scheme}://")).unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    visible(&format!("{scheme}{host}{port}{}", url.path()))
 }

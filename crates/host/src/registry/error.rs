@@ -3,6 +3,7 @@
 use super::held::{HeldTool, Hold};
 use crate::config::ConfigError;
 use carrick::client::ClientError;
+use carrick::transport::http::HttpTransportError;
 use carrick_policy::near::most_like;
 use carrick_policy::quoted;
 use std::fmt;
@@ -33,6 +34,13 @@ pub enum ServerErrorKind {
     Config(ConfigError),
     /// A built-in server refused its arguments.
     Builtin(String),
+    /// Nothing can be sent to its address, or not with the headers of its entry.
+    Address {
+        /// Where it is, without what may be secret.
+        address: String,
+        /// What is wrong with it.
+        error: HttpTransportError,
+    },
     /// It could not be started or reached.
     Connect(Arc<ClientError>),
     /// It was started and did not answer in time; the program that starts it may
@@ -108,6 +116,9 @@ impl ServerError {
             }
             ServerErrorKind::Config(error) => error.without_server().to_string(),
             ServerErrorKind::Builtin(error) => error.clone(),
+            ServerErrorKind::Address { address, error } => {
+                format!("nothing can be sent to {address}: {error}")
+            }
             ServerErrorKind::Connect(error) => unconnected(error),
             ServerErrorKind::Installing { error, installer } => {
                 format!("{installer} may still be downloading it; {}", unconnected(error))
@@ -159,6 +170,7 @@ impl std::error::Error for ServerError {
             ServerErrorKind::Connect(error)
             | ServerErrorKind::Installing { error, .. }
             | ServerErrorKind::Request { error, .. } => Some(&**error),
+            ServerErrorKind::Address { error, .. } => Some(error),
             _ => None,
         }
     }

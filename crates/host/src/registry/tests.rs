@@ -7,7 +7,7 @@ mod life;
 mod startup;
 
 use super::*;
-use crate::config::{ChildLaunch, Launch, Origin, Secret, Source};
+use crate::config::{ChildLaunch, HttpLaunch, Launch, Origin, Secret, Source};
 use carrick::client::Era;
 use carrick::net::{HttpClient, Options};
 use std::collections::BTreeMap as Map;

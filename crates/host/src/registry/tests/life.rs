@@ -236,3 +236,33 @@ async fn d056_a_burst_of_changes_is_one_new_list() {
     }
     registry.close().await;
 }
+
+#[tokio::test]
+async fn f50_an_address_that_cannot_be_used_is_no_built_in() {
+    use carrick::transport::http::HttpTransportError;
+    let folder = Folder::new();
+    let failed = async |url: &'static str, headers: &[(&str, &str)]| {
+        let headers = headers.iter().map(|(name, value)| ((*name).into(), Secret::new(*value)));
+        let url = http::Uri::from_static(url);
+        let launch = Launch::Http(HttpLaunch { url, headers: headers.collect(), sse: false });
+        let server = configured("far", ServerState::Ready(launch));
+        let registry = folder.registry(vec![server], None);
+        let error = registry.tools("far").await.unwrap_err();
+        let ServerErrorKind::Address { error: cause, .. } = error.kind() else {
+            panic!("{error:?}")
+        };
+        (cause.clone(), error.to_string())
+    };
+    let (cause, text) = failed("ftp://user:pass@files.example:21/mcp?key=s3cret", &[]).await;
+    assert_eq!(cause, HttpTransportError::Url);
+    assert!(text.contains("nothing can be sent to ftp://files.example:21/mcp:"), "{text}");
+    assert!(text.contains("must start with http:// or https://"), "{text}");
+    assert!(!text.contains("pass") && !text.contains("s3cret"), "{text}");
+    let near = "http://127.0.0.1:9/mcp";
+    let (cause, text) = failed(near, &[("Accept", "text/html")]).await;
+    assert_eq!(cause, HttpTransportError::OwnHeader("Accept".into()));
+    assert!(text.contains(near) && text.contains("\"Accept\""), "{text}");
+    let (cause, text) = failed(near, &[("a b", "s3cret")]).await;
+    assert_eq!(cause, HttpTransportError::Header("a b".into()));
+    assert!(!text.contains("s3cret"), "{text}");
+}
