@@ -6,7 +6,9 @@ use std::io;
 /// server has a socket for each client, and pipes for each child. Returns the limit that holds
 /// from then on; none where there is no such limit (Windows).
 ///
-/// Children inherit it. It is for programs to call, at their start; the SDK never does.
+/// Servers that are started by [`transport::child`](crate::transport::child) get the limit from
+/// before; other children inherit the raised one. It is for programs to call, at their start; the
+/// SDK never does.
 ///
 /// # Errors
 ///
@@ -14,6 +16,17 @@ use std::io;
 pub fn raise_open_file_limit() -> io::Result<Option<u64>> {
     raise()
 }
+
+/// The limit that this process had before it raised its own, for what it starts: programs that
+/// use `select`, or close whatever could be open, do not bear a high one. None if it never did.
+#[cfg(unix)]
+pub(crate) fn inherited() -> Option<u64> {
+    BEFORE.get().copied()
+}
+
+/// What the limit was before it was first raised.
+#[cfg(unix)]
+static BEFORE: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
 
 /// The limit that holds now.
 pub(crate) fn limit() -> Option<u64> {
@@ -27,6 +40,7 @@ fn raise() -> io::Result<Option<u64>> {
     if soft >= hard {
         return Ok(Some(soft));
     }
+    BEFORE.get_or_init(|| soft);
     match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
         Ok(()) => Ok(Some(hard)),
         // macOS says that there is no limit, and takes none above this (`OPEN_MAX`).
@@ -72,5 +86,6 @@ mod tests {
         assert_eq!(raised, limit());
         assert!(raised > Some(256) || hard <= 256, "{raised:?} of {hard}");
         assert_eq!(raise_open_file_limit().unwrap(), raised);
+        assert_eq!(inherited(), (hard > 256).then_some(256));
     }
 }

@@ -1,15 +1,18 @@
 //! What servers do not inherit.
 
 use carrick::transport::child::{Child, Command, Environment, ExitStatus, spawn};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use tokio::io::AsyncReadExt as _;
 
-use crate::runner::{STATUS_WITHOUT_GUARD, cases};
+use crate::runner::{LIMITS, LIMITS_WITHOUT_GUARD, STATUS_WITHOUT_GUARD, cases};
 use crate::support::{BOUND, lines, start};
 
 cases![
     f10_masks_and_dispositions_are_the_defaults,
     f10_masks_and_dispositions_are_the_defaults_without_guard,
+    f24_the_limit_of_open_files_is_what_it_was,
+    f24_the_limit_of_open_files_is_what_it_was_without_guard,
     f10_a_server_ends_its_own_child,
     f10_a_server_hears_of_sigterm,
     a_server_has_no_terminal,
@@ -33,13 +36,18 @@ fn unblock() {
 
 /// What a server says of its own signals.
 pub(crate) async fn status() -> String {
+    said_of_itself("status").await
+}
+
+/// What the system says to a server of this file below `/proc/self`.
+async fn said_of_itself(file: &str) -> String {
     let mut command = Command::new("/bin/cat");
     command.base = Environment::capture();
-    command.args = vec!["/proc/self/status".into()];
+    command.args = vec![format!("/proc/self/{file}").into()];
     let mut child = spawn(&command).await.unwrap();
-    let mut status = String::new();
-    child.stdout.read_to_string(&mut status).await.unwrap();
-    status
+    let mut said = String::new();
+    child.stdout.read_to_string(&mut said).await.unwrap();
+    said
 }
 
 fn check(status: &str) {
@@ -59,10 +67,41 @@ async fn f10_masks_and_dispositions_are_the_defaults() {
 }
 
 async fn f10_masks_and_dispositions_are_the_defaults_without_guard() {
+    check(&printed(STATUS_WITHOUT_GUARD).await);
+}
+
+/// What a server says of its own limits, from a process whose limit of open files was 256 before
+/// it has raised it.
+pub(crate) async fn limits() -> String {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    assert!(hard > 256, "there is nothing to raise");
+    setrlimit(Resource::RLIMIT_NOFILE, 256, hard).unwrap();
+    let raised = carrick::raise_open_file_limit().unwrap();
+    assert!(raised > Some(256), "{raised:?}");
+    said_of_itself("limits").await
+}
+
+fn check_limits(limits: &str) {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let mut columns = line.split_whitespace();
+    assert_eq!(columns.next(), Some("256"), "{limits}");
+    // The server may raise it itself.
+    assert_ne!(columns.next(), Some("256"), "{limits}");
+}
+
+/// What this program prints when it is run with `argument`.
+async fn printed(argument: &str) -> String {
     let mut program = tokio::process::Command::new(std::env::current_exe().unwrap());
-    program.arg(STATUS_WITHOUT_GUARD).kill_on_drop(true);
-    let output = program.output().await.unwrap();
-    check(&String::from_utf8(output.stdout).unwrap());
+    let output = program.arg(argument).kill_on_drop(true).output().await.unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+async fn f24_the_limit_of_open_files_is_what_it_was() {
+    check_limits(&printed(LIMITS).await);
+}
+
+async fn f24_the_limit_of_open_files_is_what_it_was_without_guard() {
+    check_limits(&printed(LIMITS_WITHOUT_GUARD).await);
 }
 
 async fn f10_a_server_ends_its_own_child() {

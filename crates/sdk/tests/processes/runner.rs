@@ -26,11 +26,18 @@ pub(crate) const HOST_WITHOUT_GUARD: &str = "--be-the-host-without-guard";
 /// The argument that makes this program show the status of a server that has no guard.
 pub(crate) const STATUS_WITHOUT_GUARD: &str = "--show-the-status-without-guard";
 
+/// The argument that makes this program show the limits of a server that it starts when its own
+/// are raised.
+pub(crate) const LIMITS: &str = "--show-the-limits";
+
+/// The same for a server that has no guard.
+pub(crate) const LIMITS_WITHOUT_GUARD: &str = "--show-the-limits-without-guard";
+
 /// The argument that makes this program a server.
 pub(crate) const SERVER: &str = "--be-the-server";
 
 pub(crate) fn is_without_guard() -> bool {
-    let without = [HOST_WITHOUT_GUARD, STATUS_WITHOUT_GUARD];
+    let without = [HOST_WITHOUT_GUARD, STATUS_WITHOUT_GUARD, LIMITS_WITHOUT_GUARD];
     std::env::args().nth(1).is_some_and(|argument| without.contains(&argument.as_str()))
 }
 
@@ -43,6 +50,9 @@ pub(crate) fn main() {
         [STATUS_WITHOUT_GUARD] => {
             afresh::leave_signals();
             return print!("{}", runtime().block_on(afresh::status()));
+        }
+        [LIMITS | LIMITS_WITHOUT_GUARD] => {
+            return print!("{}", runtime().block_on(afresh::limits()));
         }
         [SERVER] => return runtime().block_on(stdio::server()),
         _ => {}

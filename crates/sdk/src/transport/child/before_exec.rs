@@ -5,14 +5,23 @@
 //! SIGTERM, or never notice that a process which it started has ended, and so would all that it
 //! starts. Rust programs ignore SIGPIPE, a guard blocks what it takes by descriptor, and whatever
 //! started this program (`nohup`, a supervisor) may have left more. Descriptors are inherited
-//! likewise: a listening socket that a server holds open keeps its port taken.
+//! likewise: a listening socket that a server holds open keeps its port taken. So is the limit of
+//! open files, which this program may have raised for itself.
 //!
 //! Everything here runs between fork and exec, possibly of a process with many threads: system
 //! calls only, neither allocation nor locks.
 
 use std::{io, os::unix::process::CommandExt as _, process::Command};
 
-use nix::{libc, sys::signal::SigSet};
+use nix::{
+    libc,
+    sys::{
+        resource::{Resource, getrlimit, setrlimit},
+        signal::SigSet,
+    },
+};
+
+use crate::open_files;
 
 /// The signals that there are, by number.
 #[cfg(target_os = "linux")]
@@ -27,12 +36,14 @@ const FIRST: libc::c_int = 3;
 /// also in a session of its own, so that it has no terminal to be stopped by, and leads a process
 /// group.
 pub(super) fn start_afresh(command: &mut Command, alone: bool) {
+    let files = open_files::inherited();
     let prepare = move || {
         if alone {
             nix::unistd::setsid()?;
         }
         SIGNALS.for_each(default_action);
         keep_descriptors();
+        files.map_or(Ok(()), limit_files)?;
         // Last, since what was held back so far arrives now.
         SigSet::empty().thread_set_mask().map_err(io::Error::from)
     };
@@ -41,6 +52,25 @@ pub(super) fn start_afresh(command: &mut Command, alone: bool) {
     unsafe {
         command.pre_exec(prepare);
     }
+}
+
+/// Makes what `command` starts, and all that it starts in turn, have the limit of open files that
+/// this process was started with.
+#[cfg(target_os = "linux")]
+pub(super) fn limit_files_of(command: &mut Command) {
+    let Some(files) = open_files::inherited() else { return };
+    let prepare = move || limit_files(files);
+    #[expect(unsafe_code, reason = "only the new process can change its limit before the exec")]
+    // SAFETY: between fork and exec: two system calls, no allocation, no locks.
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+/// Sets the soft limit of open files. Those that are open beyond it stay so.
+fn limit_files(soft: u64) -> io::Result<()> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    Ok(setrlimit(Resource::RLIMIT_NOFILE, soft.min(hard), hard)?)
 }
 
 /// Makes the system kill what `command` starts when the starting thread of `parent` ends.
@@ -108,6 +138,6 @@ fn keep_descriptors() {
 
 /// The highest number that a descriptor may have.
 fn limit() -> libc::c_int {
-    let limit = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE);
+    let limit = getrlimit(Resource::RLIMIT_NOFILE);
     limit.ok().and_then(|(soft, _)| libc::c_int::try_from(soft).ok()).unwrap_or(libc::c_int::MAX)
 }

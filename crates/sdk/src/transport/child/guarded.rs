@@ -28,6 +28,7 @@ use tokio::{
 };
 
 use super::{
+    before_exec,
     error::SpawnError,
     guard, orphans,
     processes::entry_of,
@@ -230,6 +231,8 @@ fn start_guard(control: StdStream, program: &Path) -> io::Result<(Child, Pid)> {
     // For whoever lists processes.
     command.args(program.file_name());
     command.stdin(OwnedFd::from(control)).stdout(Stdio::null()).stderr(Stdio::null());
+    // The server inherits it from its guard, which knows no other.
+    before_exec::limit_files_of(command.as_std_mut());
     let mut guards = orphans::guards();
     let guard = command.spawn()?;
     let id = guard.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
