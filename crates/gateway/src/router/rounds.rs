@@ -58,20 +58,24 @@ pub(super) async fn answers(
     Ok(members)
 }
 
-/// Whether the client may be asked this, as far as it has said what it can do.
+/// Whether the client may be asked this, as far as it has said what it can do: the method, and
+/// what the parameters use of it.
 fn check(ask: &InputAsk, can: &ClientCapabilities) -> Result<(), String> {
-    let may = match ask.method {
-        Method::ElicitationCreate => can.elicitation.is_some(),
-        Method::SamplingCreateMessage => can.sampling.is_some(),
-        Method::RootsList => can.roots.is_some(),
+    let refused = match can.admit(ask.method, ask.message.body_bytes()) {
+        Ok(()) => return Ok(()),
+        Err(error) => error.message,
+    };
+    let key = carrick::proto::text::excerpt(&ask.key, 200);
+    Err(match ask.method {
+        Method::ElicitationCreate | Method::SamplingCreateMessage | Method::RootsList => {
+            format!("inputRequests.{key}, {}: {refused}", ask.method.name())
+        }
         _ => {
             let name = ask.message.method_name();
             let brief = carrick::proto::text::excerpt(&name, 200);
-            return Err(format!("{brief:?} is no question"));
+            format!("inputRequests.{key}: {brief:?} is no question")
         }
-    };
-    let name = ask.method.name();
-    if may { Ok(()) } else { Err(format!("{name}, which the client did not declare")) }
+    })
 }
 
 fn push_answer(
@@ -88,4 +92,54 @@ fn push_answer(
     members.push(b':');
     members.extend_from_slice(body.as_bytes());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use carrick::proto::revision::Revision;
+    use carrick::proto::rpc::{Limits, Scanned, scan};
+
+    fn checked(method: &str, params: &str, can: &str) -> Result<(), String> {
+        let round = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"input_required",
+            "inputRequests":{{"q":{{"method":"{method}","params":{params}}}}}}}}}"#
+        );
+        let Ok(Scanned::One(message)) = scan(round.into(), Limits::default()) else { panic!() };
+        let reply = Reply::new(message, Revision::NEWEST).unwrap();
+        let (asks, _) = input_asks(&reply).unwrap();
+        check(&asks[0], &serde_json::from_str(can).unwrap())
+    }
+
+    const FORM: &str = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
+    const PAGE: &str = r#"{"mode":"url","message":"m","url":"https://e.example"}"#;
+    const SAMPLE: &str = r#"{"messages":[],"maxTokens":1}"#;
+    const WITH_TOOLS: &str = r#"{"messages":[],"maxTokens":1,"tools":[]}"#;
+
+    #[test]
+    fn f40_a_question_of_a_round_is_checked_with_its_parameters() {
+        let (elicit, sample) = ("elicitation/create", "sampling/createMessage");
+        for (method, params, can) in [
+            (elicit, FORM, r#"{"elicitation":{}}"#),
+            (elicit, PAGE, r#"{"elicitation":{"url":{}}}"#),
+            (sample, SAMPLE, r#"{"sampling":{}}"#),
+            (sample, WITH_TOOLS, r#"{"sampling":{"tools":{}}}"#),
+            ("roots/list", "{}", r#"{"roots":{}}"#),
+        ] {
+            assert_eq!(checked(method, params, can), Ok(()), "{params} {can}");
+        }
+        for (method, params, can, says) in [
+            (elicit, FORM, "{}", "does not offer \"elicitation/create\""),
+            (elicit, PAGE, r#"{"elicitation":{}}"#, "does not offer elicitation by URL"),
+            (elicit, FORM, r#"{"elicitation":{"url":{}}}"#, "does not offer forms"),
+            (elicit, r#"{"mode":"voice"}"#, r#"{"elicitation":{}}"#, "elicitation/create: "),
+            (sample, WITH_TOOLS, r#"{"sampling":{}}"#, "does not offer sampling with tools"),
+            (sample, r#"{"messages":7}"#, r#"{"sampling":{}}"#, "sampling/createMessage: "),
+            ("tools/call", "{}", r#"{"roots":{}}"#, "\"tools/call\" is no question"),
+            ("x/y", "{}", r#"{"roots":{}}"#, "\"x/y\" is no question"),
+        ] {
+            let text = checked(method, params, can).unwrap_err();
+            assert!(text.starts_with("inputRequests.q") && text.contains(says), "{text}");
+        }
+    }
 }
