@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Run the tool requests found in a model's output, and print their results in its form
     Route(Route),
     /// List the configured servers
-    Servers,
+    Servers(Servers),
     /// List tools: of all servers, or of those named
     Tools(Tools),
     /// Call a tool
@@ -142,6 +142,13 @@ pub(crate) struct Route {
 
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Servers {
+    /// Start those that may run, and show what each is doing after "startupWait"
+    #[arg(long)]
+    pub(crate) status: bool,
 }
 
 #[derive(Debug, Args)]

@@ -21,7 +21,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     match command {
         Command::Ask(ask) => ask::run(&arguments, ask).await,
         Command::Route(route) => route::run(&arguments, route).await,
-        Command::Servers => servers::run(&arguments).await,
+        Command::Servers(servers) => servers::run(&arguments, servers).await,
         Command::Tools(tools) => tools::run(&arguments, tools).await,
         Command::Call(call) => call::run(&arguments, call).await,
         Command::Read(read) => read::run(&arguments, read).await,

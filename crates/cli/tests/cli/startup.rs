@@ -135,3 +135,25 @@ fn f12_pins_say_what_was_declared_when_they_were_taken() {
     sandbox.run(&["trust", "--yes", "--tools", "s"]).exits(0);
     sandbox.run(&["call", "s", "thinks"]).exits(0);
 }
+
+#[test]
+fn f75_the_status_says_what_each_server_is_doing() {
+    let mute = json!({ "command": "bash", "args": ["-c", MUTE] });
+    let servers = [
+        ("dead", json!({ "command": "no-such-program" })),
+        ("mute", mute),
+        ("off", json!({ "command": "no-such-program", "disabled": true })),
+        ("slow", shell("sleep 30")),
+        ("weather", peer(&["weather"])),
+    ];
+    let sandbox = sandbox(servers, &json!({ "startupWait": 2000 }));
+    let state = |run: &crate::support::Run| {
+        let lines = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.map(|line: Value| line["state"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let run = sandbox.run(&["servers", "--json"]).exits(0);
+    assert_eq!(state(&run), ["not tried", "not tried", "disabled", "not tried", "not tried"]);
+    let run = sandbox.run(&["servers", "--json", "--status"]).exits(0);
+    assert_eq!(state(&run), ["failed", "listing", "disabled", "starting", "connected"], "{run}");
+    sandbox.run(&["servers", "--status"]).exits(0).prints(["no-such-program", "1 tool"]);
+}
