@@ -157,3 +157,61 @@ async fn d130_calls_that_do_not_finish_are_cut() {
     serving.await.unwrap().unwrap();
     assert!(caller.is_closed().await);
 }
+
+#[tokio::test]
+async fn d130_a_stream_of_2024_11_05_ends_once_its_calls_have() {
+    let gate = Arc::new(Gate::default());
+    let server = Server::builder("g", "1").state(Arc::clone(&gate)).tools(tools![gated]).build();
+    let mut options = HttpServerOptions::default();
+    options.grace = Duration::from_secs(3600);
+    options.sse_path = Some("/sse".into());
+    let server = HttpServer::bind(server, ([127, 0, 0, 1], 0).into(), options).await.unwrap();
+    let address = server.local_addr();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let serving = tokio::spawn(server.serve(async {
+        drop(stopped.await);
+    }));
+
+    let mut stream = Wire::open(address).await;
+    stream
+        .write(format!("GET /sse HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n"))
+        .await;
+    stream.head().await;
+    let path = stream.event().await.unwrap().data;
+    let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}"#;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for body in [initialize, ready, &call(1, "gated", "{}")] {
+        let post = format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(exchange(address, post).await.status, 202);
+    }
+    gate.started.notified().await;
+    assert!(stream.event().await.unwrap().data.contains("protocolVersion"));
+
+    stop.send(()).unwrap();
+    while tokio::net::TcpStream::connect(address).await.is_ok() {}
+    gate.open.notify_one();
+    assert!(stream.event().await.unwrap().data.contains("finished"));
+    let end = tokio::time::timeout(Duration::from_secs(30), stream.event()).await;
+    assert_eq!(end.expect("it ends"), None);
+    serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_call_whose_session_ends_before_anything_was_said_is_answered_by_404() {
+    let gate = Arc::new(Gate::default());
+    let server = Server::builder("g", "1").state(Arc::clone(&gate)).tools(tools![gated]).build();
+    let mut options = HttpServerOptions::default();
+    options.quiet = Duration::from_secs(3600);
+    let server = start(server, options).await;
+    let address = server.address;
+    let session = open(address).await;
+    let mut caller = Wire::open(address).await;
+    caller.write(request("POST", address, &[&session], &call(1, "gated", "{}"))).await;
+    gate.started.notified().await;
+    let deleted = exchange(address, request("DELETE", address, &[&session], "")).await;
+    assert!(deleted.status < 300, "{deleted:?}");
+    assert_eq!(caller.answer().await.status, 404);
+}

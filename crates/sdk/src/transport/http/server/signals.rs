@@ -237,3 +237,60 @@ impl Outbox for Signals {
         state.wake();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use carrick_proto::rpc::{Limits, Scanned, scan};
+
+    use super::*;
+
+    fn notice(method: &str, n: usize) -> Message {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{"n":{n}}}}}"#
+        );
+        match scan(Bytes::from(line), Limits::default()) {
+            Ok(Scanned::One(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What waits, by kind and number.
+    fn waiting(signals: &Signals) -> Vec<String> {
+        let of = |(_, signal): &(_, Signal)| match signal {
+            Signal::Notice { message, .. } => {
+                let params = String::from_utf8_lossy(message.body_bytes()).into_owned();
+                format!("{} {params}", message.method().name())
+            }
+            other => panic!("{other:?}"),
+        };
+        signals.lock().queue.iter().map(of).collect()
+    }
+
+    #[test]
+    fn of_progress_that_is_passed_on_the_newest_waits_and_of_logs_each() {
+        let signals = Signals::default();
+        for n in 0..3 {
+            signals.pass_notice(None, notice("progress", n), Revision::NEWEST);
+            signals.pass_notice(None, notice("message", n), Revision::NEWEST);
+        }
+        let expected = [
+            r#"notifications/progress {"n":2}"#,
+            r#"notifications/message {"n":0}"#,
+            r#"notifications/message {"n":1}"#,
+            r#"notifications/message {"n":2}"#,
+        ];
+        assert_eq!(waiting(&signals), expected);
+    }
+
+    #[test]
+    fn so_many_logs_wait_and_no_more_and_progress_always_does() {
+        let signals = Signals::default();
+        for n in 0..MAX_LOGS + 10 {
+            signals.pass_notice(None, notice("message", n), Revision::NEWEST);
+        }
+        assert_eq!(waiting(&signals).len(), MAX_LOGS);
+        signals.pass_notice(None, notice("progress", 1), Revision::NEWEST);
+        assert_eq!(waiting(&signals).len(), MAX_LOGS + 1);
+    }
+}

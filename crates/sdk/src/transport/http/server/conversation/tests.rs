@@ -65,3 +65,32 @@ fn frames_that_wait_for_each_other_keep_their_requests() {
     // Nothing of a request is kept once its calls are answered.
     assert!(conversation.info.http().is_none() && conversation.waiting.is_empty());
 }
+
+#[tokio::test]
+async fn what_only_work_needs_is_given_back_when_there_is_none() {
+    /// Answers later.
+    #[tool]
+    async fn slow() -> String {
+        tokio::task::yield_now().await;
+        "done".into()
+    }
+
+    let server = Server::builder("s", "1").tools(tools![slow]).build();
+    let info = Arc::new(ConnectionInfo::new(TransportKind::Http));
+    let mut conversation =
+        Conversation::new(&server, info, Limits::default(), 8, &Budget::new(1 << 20));
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    conversation.take(Lane::Exchange(0), frame(hello, None));
+    conversation.take(Lane::Connection, frame(ready, None));
+    said(&mut conversation);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}"#;
+    conversation.take(Lane::Exchange(1), frame(call, None));
+    assert!(said(&mut conversation).is_empty() && conversation.running.is_some());
+    conversation.shrink();
+    assert!(conversation.running.is_some(), "it is at work");
+    let answer = std::future::poll_fn(|cx| conversation.poll_next(cx)).await;
+    assert!(matches!(answer, Said::Message(Lane::Exchange(1), _)));
+    conversation.shrink();
+    assert!(conversation.running.is_none());
+}

@@ -6,11 +6,13 @@ use bytes::Bytes;
 use carrick_proto::http::ParamHeader;
 use carrick_proto::peer::{Call, Identity};
 use carrick_proto::rpc::{self, Limits};
+use futures_util::FutureExt;
 
 use crate::server::{
     CallInfo, Connection, ConnectionInfo, Dispatch, Outbox, Server, Service, TransportKind,
 };
 use crate::transport::http::HttpServerOptions;
+use crate::{tool, tools};
 
 use super::super::budget::Budget;
 use super::super::conversation::Conversation;
@@ -222,6 +224,117 @@ async fn d036_sessions_that_are_left_are_gone_by_their_time_with_all_they_had() 
     drop(one);
     sessions.sweep();
     assert_eq!((alive(&left), open.load(Ordering::Relaxed)), (0, 0));
+}
+
+#[tool]
+async fn quick() -> String {
+    "done".into()
+}
+
+fn ping(id: u32) -> Frame {
+    frame(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#))
+}
+
+#[tokio::test(start_paused = true)]
+async fn d036_a_session_lives_on_from_the_last_that_was_said_in_it() {
+    let idle = Duration::from_secs(600);
+    let sessions = Sessions::new(&options(idle, idle));
+    let session = sessions.open(initialized(&Server::builder("s", "1").build())).unwrap();
+    for id in 1..=3 {
+        tokio::time::advance(idle / 2).await;
+        assert!(session.take(Lane::Connection, ping(id)).await);
+    }
+    let left = Arc::downgrade(&session);
+    drop(session);
+    tokio::time::advance(idle - Duration::from_millis(1)).await;
+    sessions.sweep();
+    assert_eq!(left.strong_count(), 1);
+    tokio::time::advance(Duration::from_millis(1)).await;
+    sessions.sweep();
+    assert_eq!(left.strong_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_gives_its_memory_back_once_it_has_rested_and_only_once() {
+    let rest = Duration::from_secs(15);
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let session = sessions.open(initialized(&Server::builder("s", "1").build())).unwrap();
+    for id in 1..=2 {
+        let asks = session.in_use();
+        assert!(session.ask(ping(id), false).await.is_some());
+        drop(asks);
+        tokio::time::advance(rest - Duration::from_millis(1)).await;
+        assert!(!session.may_shrink(rest), "its client may be about to go on");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let working = session.in_use();
+        assert!(!session.may_shrink(rest), "it is at work");
+        drop(working);
+        tokio::time::advance(rest).await;
+        assert_eq!([session.may_shrink(rest), session.may_shrink(rest)], [true, false]);
+    }
+}
+
+/// A server in the middle of whose calls another request comes in.
+struct Interrupted {
+    server: Server,
+    session: Arc<std::sync::OnceLock<std::sync::Weak<Session>>>,
+    other: Arc<std::sync::Mutex<Option<First>>>,
+}
+
+struct InterruptedConnection {
+    connection: Box<dyn Connection>,
+    session: Arc<std::sync::OnceLock<std::sync::Weak<Session>>>,
+    other: Arc<std::sync::Mutex<Option<First>>>,
+}
+
+impl Service for Interrupted {
+    fn identity(&self) -> Arc<Identity> {
+        self.server.identity()
+    }
+
+    fn connect(&self, info: Arc<ConnectionInfo>, outbox: Arc<dyn Outbox>) -> Box<dyn Connection> {
+        Box::new(InterruptedConnection {
+            connection: self.server.connect(info, outbox),
+            session: Arc::clone(&self.session),
+            other: Arc::clone(&self.other),
+        })
+    }
+
+    fn mirrored(&self, tool: &str) -> Option<Arc<[ParamHeader]>> {
+        self.server.mirrored(tool)
+    }
+}
+
+impl Connection for InterruptedConnection {
+    fn call(&mut self, call: Call, info: &CallInfo) -> Dispatch {
+        let session = self.session.get().and_then(std::sync::Weak::upgrade).unwrap();
+        let asked = session.ask(ping(2), false).now_or_never();
+        *self.other.lock().unwrap() = asked.expect("there is room for it");
+        self.connection.call(call, info)
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_comes_while_another_is_taken_up_is_answered_after_it() {
+    let (session_of_it, other) = (Arc::default(), Arc::default());
+    let service = Interrupted {
+        server: Server::builder("s", "1").tools(tools![quick]).build(),
+        session: Arc::clone(&session_of_it),
+        other: Arc::clone(&other),
+    };
+    let sessions = Sessions::new(&HttpServerOptions::default());
+    let session = sessions.open(initialized(&service)).unwrap();
+    session_of_it.set(Arc::downgrade(&session)).unwrap();
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    assert!(session.take(Lane::Connection, frame(ready.into())).await);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quick"}}"#;
+    assert!(matches!(session.ask(frame(call.into()), false).await, Some(First::Answer(_))));
+    let other = other.lock().unwrap().take();
+    let Some(First::Stream(mut reader)) = other else {
+        panic!("it was refused, or never answered")
+    };
+    let (_, answer) = reader.next().await.unwrap();
+    assert!(String::from_utf8_lossy(&answer.bytes).contains("\"id\":2"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -134,3 +134,23 @@ impl Backlog {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn streams_wait_while_more_is_on_its_way_to_the_file_than_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.db");
+        let store = SqliteEventStore::open(path, EventLimits::default()).unwrap();
+        let add = |number, bytes| {
+            let event = StoredEvent::new(number, vec![b'x'; bytes].into());
+            store.append(StreamKey::new(1, 1), event)
+        };
+        assert!(add(1, 10).is_none(), "there is room");
+        let wait = add(2, BACKLOG + 1).expect("it is too much at once");
+        wait.await;
+        assert!(add(3, 10).is_none(), "it has been written");
+    }
+}
