@@ -85,7 +85,11 @@ fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {
             };
             let target = match found {
                 Ok(found) => Ok(Target::Tool(found.clone())),
-                Err(unknown) => Err(not_found(server.as_deref(), &unknown.to_string(), catalog)),
+                Err(unknown) => {
+                    let nothing_near = unknown.candidates.is_empty();
+                    let unknown = unknown.to_string();
+                    Err(not_found(server.as_deref(), &unknown, nothing_near, catalog))
+                }
             };
             Wanted { id, target, arguments }
         }
@@ -104,14 +108,31 @@ fn wanted(n: usize, item: &RouteItem, catalog: &Catalog) -> Wanted {
     }
 }
 
-/// Why a request is not run, where no tool fits it.
-fn not_found(server: Option<&str>, unknown: &str, catalog: &Catalog) -> String {
+/// Why a request is not run, where no tool fits it. `nothing_near` says that no tool's
+/// name is like the one written.
+fn not_found(server: Option<&str>, unknown: &str, nothing_near: bool, catalog: &Catalog) -> String {
     let starting = &catalog.starting;
-    match server.filter(|server| starting.iter().any(|name| name == server)) {
-        Some(server) => format!("not run: server {server:?} is still starting; ask again later"),
-        None if starting.is_empty() => format!("not run: {unknown}"),
-        None => format!("not run: {unknown}; still starting: {}", starting.join(", ")),
+    let Some(server) = server.map(str::trim) else {
+        return match starting.is_empty() {
+            true => format!("not run: {unknown}"),
+            false => format!("not run: {unknown}; still starting: {}", starting.join(", ")),
+        };
+    };
+    if starting.iter().any(|name| name == server) {
+        return format!("not run: server {server:?} is still starting; ask again later");
     }
+    if catalog.failed.iter().any(|error| error.server() == server) {
+        return format!("not run: server {server:?} cannot be used, so none of its tools can");
+    }
+    let known = || catalog.servers.iter().map(|known| known.server.as_str());
+    // Where a name is nearly right, that says more.
+    if nothing_near && !known().any(|known| known == server) {
+        let known = known().chain(starting.iter().map(String::as_str)).collect::<Vec<_>>();
+        // What a model wrote may be very long.
+        let shown: String = server.chars().take(100).collect();
+        return format!("not run: there is no server {shown:?}; there are: {}", known.join(", "));
+    }
+    format!("not run: {unknown}")
 }
 
 fn print_results(items: &[RouteItem], done: Vec<Done>) -> Result<(), Failure> {

@@ -74,6 +74,11 @@ fn of_connecting(error: &ClientError) -> Option<String> {
              CARRICK_LOG=carrick=trace the messages"
                 .into()
         }
+        CallError::Closed(how) if how.ends_with("wrote nothing to stderr") => {
+            "is it an MCP server? Run its command by hand to see why it ends; \"command\" and \
+             \"args\" stand in the config"
+                .into()
+        }
         CallError::Closed(how) if how.contains("stderr") => {
             "mend what its stderr says, or \"command\" and \"args\" in the config; -v shows all of \
              its stderr"

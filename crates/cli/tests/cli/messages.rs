@@ -21,6 +21,7 @@ fn f75_a_server_that_cannot_start_says_what_to_change() {
         "closed": { "url": "http://127.0.0.1:1/mcp" },
         "ends": peer(&["faulty", "exits"]),
         "echoes": { "command": "cat" },
+        "nothing": { "command": "true" },
     } }));
     for (server, parts) in [
         ("words", &["\"command\": \"carrick-python\", \"args\": [\"server.py\", \"--x\"]"][..]),
@@ -32,6 +33,7 @@ fn f75_a_server_that_cannot_start_says_what_to_change() {
         ("closed", &["nothing listens there", "\"url\""]),
         ("ends", &["cannot open the database", "-v shows"]),
         ("echoes", &["is it an MCP server?"]),
+        ("nothing", &["wrote nothing to stderr", "by hand"]),
     ] {
         let run = sandbox.run(&["call", server, "x"]).exits(4);
         let hint = run.stderr.lines().find(|line| line.starts_with("hint: "));
@@ -43,11 +45,11 @@ fn f75_a_server_that_cannot_start_says_what_to_change() {
     }
     // The doctor says as much of each, and sends nobody to the doctor.
     let run = sandbox.run(&["doctor"]).exits(4);
-    assert_eq!(run.stdout.matches("     hint: ").count(), 9, "{run}");
+    assert_eq!(run.stdout.matches("     hint: ").count(), 10, "{run}");
     assert!(!run.stdout.contains("carrick doctor"), "{run}");
     let run = sandbox.run(&["--json", "doctor"]).exits(4);
     let hints = run.json_lines().iter().filter(|line| line["hint"].is_string()).count();
-    assert_eq!(hints, 9, "{run}");
+    assert_eq!(hints, 10, "{run}");
 }
 
 #[test]
@@ -131,6 +133,29 @@ fn f75_what_was_not_run_is_said_once() {
     ] {
         let run = sandbox.run_with(request, &["route"]).exits(1);
         assert_eq!(run.stdout.to_lowercase().matches("not run").count(), 1, "{run}");
+    }
+}
+
+#[test]
+fn f75_a_request_to_a_wrong_server_says_which_there_are() {
+    let sandbox = Sandbox::with_servers([
+        ("silent", peer(&["faulty", "silent"])),
+        ("exits", peer(&["faulty", "exits"])),
+    ]);
+    let request = |server: &str, tool: &str| {
+        format!(
+            "<use_mcp_tool>\n<server_name>{server}</server_name>\n<tool_name>{tool}</tool_name>\n\
+             <arguments>{{}}</arguments>\n</use_mcp_tool>\n"
+        )
+    };
+    for (server, tool, told) in [
+        ("nosuch", "x", "not run: there is no server \"nosuch\"; there are: silent"),
+        ("exits", "x", "not run: server \"exits\" cannot be used"),
+        ("silemt", "wait", "did you mean silent/wait"),
+        ("silent", "xyzzy", "not run: there is no tool \"silent/xyzzy\""),
+    ] {
+        let run = sandbox.run_with(request(server, tool), &["route"]).exits(1);
+        run.prints([told]);
     }
 }
 

@@ -4,7 +4,9 @@ mod native;
 #[cfg(test)]
 mod tests;
 
-use carrick::proto::xml::decode::{Decoded, Decoder, Finish, Form, Forms, Limits, NotRun, Reason};
+use carrick::proto::xml::decode::{
+    Decoded, Decoder, Finish, Form, Forms, Limits, NotRun, Reason, Shown,
+};
 use serde_json::value::RawValue;
 
 use super::{Ask, Dialect, RouteItem};
@@ -40,11 +42,24 @@ pub fn read(text: &str) -> Vec<RouteItem> {
         Err(error) => error,
     };
     let items = read_text(text, Finish::Ended);
-    if items.is_empty() && TELLING.iter().any(|member| text.contains(member)) {
+    // One value that is broken or cut off was meant to be the whole input.
+    let whole = || {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+        values.next().is_some_and(|first| first.is_err())
+    };
+    if items.iter().all(is_shown_form)
+        && TELLING.iter().any(|member| text.contains(member))
+        && (items.is_empty() || whole())
+    {
         let reason = Reason::Malformed(format!("the message is not JSON: {error}"));
         return vec![refused(Dialect::Plain, None, NotRun::new(reason))];
     }
     items
+}
+
+/// Whether this is JSON that is not run because it is not the whole input.
+fn is_shown_form(item: &RouteItem) -> bool {
+    matches!(&item.ask, Ask::Refused(NotRun { reason: Reason::Shown(Shown::Form), .. }))
 }
 
 /// Requests in prose.

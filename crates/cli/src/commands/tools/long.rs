@@ -20,7 +20,7 @@ pub(super) fn hints(annotations: Option<&ToolAnnotations>) -> Option<String> {
     let said = [
         (hints.read_only_hint, "only reads", "may change things"),
         (hints.destructive_hint, "may destroy something", "destroys nothing"),
-        (hints.idempotent_hint, "twice is as once", "twice is not as once"),
+        (hints.idempotent_hint, "a repeat changes nothing more", "a repeat does it again"),
         (hints.open_world_hint, "reaches beyond this machine", "reaches a closed set of things"),
     ];
     let said =

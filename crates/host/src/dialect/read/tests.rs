@@ -174,6 +174,19 @@ fn what_others_said_is_not_a_request() {
 }
 
 #[test]
+fn f75_a_message_that_is_broken_or_cut_off_is_told_where() {
+    let broken = "Plain - not run: the message is not JSON: ";
+    for text in [
+        r#"{"tool_calls":[{"name":"a","arguments":{"x":"#,
+        r#"{"tool_calls":[{"name":"a","arguments":{x:1}}]}"#,
+        r#"[{"role":"assistant","tool_calls":[{"name":"a","arguments":{}}]}"#,
+    ] {
+        let lines = outline(text);
+        assert!(lines.len() == 1 && lines[0].starts_with(broken), "{text}: {lines:?}");
+    }
+}
+
+#[test]
 fn f05_json_among_text_is_told_and_not_run() {
     let calls = r#"{"tool_calls":[{"name":"a","arguments":{}}]}"#;
     let told = "Plain - not run: in a form that is not run here";
