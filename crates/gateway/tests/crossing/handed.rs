@@ -65,7 +65,7 @@ async fn held_in(revision: Revision, over: Over) -> Held {
 }
 
 /// Opens a session where the revision has them.
-async fn opened(gateway: &Gateway, revision: &str) -> RawClient {
+pub(crate) async fn opened(gateway: &Gateway, revision: &str) -> RawClient {
     let mut client = RawClient::of(gateway.clone());
     if revision != MODERN {
         client

@@ -1,15 +1,19 @@
 //! What outlasts a call, a connection to the server, or the server itself, and
 //! what must not.
 
+use crate::handed::opened;
 use crate::owners::{Remembering, gateway, listen, over_http, remember, until};
-use crate::raw::{Asking, RawClient};
-use carrick::client::{Changed, ClientEvent, Hooks};
+use crate::raw::{Asking, MODERN, RawClient};
+use carrick::Client;
+use carrick::client::{Changed, ClientConfig, ClientEvent, Hooks};
 use carrick::proto::revision::Revision;
 use carrick::types::Implementation;
-use carrick_gateway::{Gateway, GatewayOptions};
+use carrick_gateway::{ConnectError, Connector, Gateway, GatewayOptions, Upstream};
+use futures_util::future::{BoxFuture, FutureExt};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// Nothing here takes as long, unless it never comes.
 const NEVER: Duration = Duration::from_secs(30);
@@ -138,4 +142,73 @@ async fn the_first_connection_stays_however_long_nobody_uses_it() {
     let gateway = gateway(&server, |_| {}).await;
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
     assert_eq!((gateway.connections(), server.open()), (1, 1));
+}
+
+/// A server that takes as long to start as the test likes.
+struct Slow {
+    server: Remembering,
+    may_start: watch::Receiver<bool>,
+}
+
+impl Upstream for Slow {
+    fn tells_calls_apart(&self) -> bool {
+        self.server.tells_calls_apart()
+    }
+}
+
+impl Connector for Slow {
+    fn name(&self) -> &str {
+        self.server.name()
+    }
+
+    fn connect(
+        &self,
+        config: ClientConfig,
+        hooks: Hooks,
+    ) -> BoxFuture<'_, Result<Client, ConnectError>> {
+        let mut may_start = self.may_start.clone();
+        async move {
+            may_start.wait_for(|may| *may).await.map_err(ConnectError::new)?;
+            self.server.connect(config, hooks).await
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_given_up_before_the_server_had_started_never_runs() {
+    for revision in ["2025-11-25", MODERN] {
+        let server = Remembering::default();
+        let (start, may_start) = watch::channel(true);
+        let options = GatewayOptions::new(Implementation::new("gateway", "1"));
+        let gateway = Gateway::open(Slow { server, may_start }, options).await.unwrap();
+        let mut client = opened(&gateway, revision).await;
+        start.send_replace(false);
+        let meta = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {} });
+        let call = |id: u64, what: &str| {
+            let mut params = json!({ "name": "remember", "arguments": { "what": what } });
+            if revision == MODERN {
+                params["_meta"] = meta.clone();
+            }
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+        };
+        client.say(&call(1, "a")).await;
+        client
+            .say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": { "requestId": 1 } }))
+            .await;
+        // What the gateway answers by itself comes once it has heard all before.
+        let method = if revision == MODERN { "server/discover" } else { "ping" };
+        client
+            .say(&json!({ "jsonrpc": "2.0", "id": 3, "method": method,
+                "params": { "_meta": meta } }))
+            .await;
+        assert_eq!(client.hear().await["id"], 3);
+        start.send_replace(true);
+        client.say(&call(2, "b")).await;
+        let answer = client.hear().await;
+        assert_eq!(answer["id"], 2);
+        assert_eq!(answer["result"]["content"][0]["text"], "b", "in {revision}");
+    }
 }
