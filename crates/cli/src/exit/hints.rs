@@ -1,6 +1,6 @@
 //! What to do about a server that cannot be used.
 
-use carrick::client::{CallError, ClientError};
+use carrick::client::{CallError, ClientError, LaneEnd};
 use carrick::transport::child::SpawnError;
 use carrick::transport::http::HttpTransportError;
 use carrick_host::permission::{quoted, visible};
@@ -70,8 +70,8 @@ fn of_connecting(error: &ClientError) -> Option<String> {
     Some(match error.call()? {
         CallError::Timeout(_) => {
             "is it an MCP server? One that needs longer to start gets it by \"connectTimeout\" \
-             (milliseconds) under \"limits\" in the config; -v shows what it writes to stderr, \
-             CARRICK_LOG=carrick=trace the messages"
+             (milliseconds) under \"limits\" in the config; -v shows what a server that is \
+             started writes to stderr, CARRICK_LOG=carrick=trace the messages"
                 .into()
         }
         CallError::Closed(how) if how.ends_with("wrote nothing to stderr") => {
@@ -83,6 +83,14 @@ fn of_connecting(error: &ClientError) -> Option<String> {
             "mend what its stderr says, or \"command\" and \"args\" in the config; -v shows all of \
              its stderr"
                 .into()
+        }
+        CallError::Exchange(LaneEnd::Status { status: 401 | 403, .. }) => {
+            "it wants to know who asks: put \"headers\": {\"Authorization\": \"Bearer ${TOKEN}\"} \
+             into its entry and set TOKEN, or mend what stands there"
+                .into()
+        }
+        CallError::Exchange(LaneEnd::Status { status: 501, .. }) => {
+            "is \"url\" the address of an MCP server? Most use /mcp".into()
         }
         CallError::Rpc(_) | CallError::Protocol(_) => {
             "is it an MCP server? CARRICK_LOG=carrick=trace shows the messages".into()

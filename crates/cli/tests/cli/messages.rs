@@ -3,6 +3,8 @@
 use crate::support::{Sandbox, peer};
 use serde_json::json;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -156,6 +158,39 @@ fn f75_a_request_to_a_wrong_server_says_which_there_are() {
     ] {
         let run = sandbox.run_with(request(server, tool), &["route"]).exits(1);
         run.prints([told]);
+    }
+}
+
+#[test]
+fn f75_an_address_that_refuses_says_what_to_change() {
+    for (status, told) in [
+        ("401 Unauthorized", "\"Authorization\": \"Bearer ${TOKEN}\""),
+        ("403 Forbidden", "into its entry"),
+        ("501 Not Implemented", "Most use /mcp"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    if stream.read(&mut byte).unwrap_or(0) == 0 {
+                        break;
+                    }
+                    request.extend(byte);
+                }
+                let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+                let _ = stream.write_all(head.as_bytes());
+                let _ = stream.shutdown(Shutdown::Write);
+                // It reads on, as the answer might be lost else.
+                let _ = stream.read_to_end(&mut Vec::new());
+            }
+        });
+        let mut sandbox = Sandbox::new();
+        sandbox.set_config(&json!({ "mcpServers": { "far": { "url": url } } }));
+        sandbox.run(&["tools", "far"]).exits(4).says(["hint: ", told]);
     }
 }
 
