@@ -137,6 +137,19 @@ fn a_server_without_a_common_revision_is_told_apart() {
     assert!(client.sent.is_empty(), "a modern server is not sent an initialize");
 }
 
+#[test]
+fn of_the_revisions_of_a_server_ten_are_named_and_that_there_are_more() {
+    for (count, more) in [(0, false), (10, false), (11, true), (10_000, true)] {
+        let mut client = Client::new(config());
+        let probe = client.take_one();
+        let versions: Vec<String> = (0..count).map(|n| format!("v{n}")).collect();
+        client.answer(&probe, json!({ "supportedVersions": versions, "capabilities": {} }));
+        let text = client.failed().to_string();
+        assert_eq!(text.contains('…'), more, "{text}");
+        assert!(text.contains("v9") == (count > 9) && !text.contains("v10"), "{text}");
+    }
+}
+
 fn unsupported(supported: Value) -> Value {
     json!({ "code": -32022, "message": "no", "data": { "supported": supported } })
 }
@@ -185,11 +198,13 @@ fn other_modern_errors_are_no_reason_for_a_handshake() {
 #[test]
 fn two_sides_that_send_each_other_back_and_forth_come_to_an_end() {
     let mut client = Client::new(config());
-    for _ in 0..10 {
-        let Some(request) = client.sent.pop() else { break };
+    let mut requests = 0;
+    while let Some(request) = client.sent.pop() {
+        requests += 1;
         let other = if request["method"] == "initialize" { NEW } else { OLD };
         client.fail_with(&request, unsupported(json!([other])));
     }
+    assert_eq!(requests, 4);
     assert!(matches!(client.failed(), CallError::Rpc(error) if error.code == -32022));
 }
 
