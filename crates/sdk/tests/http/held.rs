@@ -6,6 +6,7 @@ use carrick::server::Tool;
 use carrick::transport::http::HttpServerOptions;
 use carrick::{Server, tool, tools};
 
+use crate::legacy;
 use crate::raw::*;
 
 /// More than the buffers of the system take.
@@ -88,4 +89,42 @@ async fn f21_large_requests_count_as_they_come() {
         announced.push(wire);
     }
     assert_eq!(exchange(address, measure(address, 500_000)).await.status, 200);
+}
+
+#[tokio::test]
+async fn f21_one_session_cannot_have_all_the_memory() {
+    let large = Tool::new("large", async || "x".repeat(LARGE));
+    let server = Server::builder("s", "1").tool(large).tools(tools![length]).build();
+    let mut options = HttpServerOptions::default();
+    options.max_session_bytes = 1 << 20;
+    let server = start(server, options).await;
+    let address = server.address;
+    let large_alone = measure(address, 4 << 20);
+    let (session, other) = (legacy::open(address).await, legacy::open(address).await);
+    let post = |session: &str, body: String| request("POST", address, &[session], &body);
+    let measure = |session: &str, bytes: usize| {
+        post(session, legacy::call(2, "length", &format!(r#"{{"t":"{}"}}"#, "x".repeat(bytes))))
+    };
+    assert_eq!(exchange(address, measure(&session, 500_000)).await.status, 200);
+    let mut silent = Wire::open(address).await;
+    silent.write(post(&session, legacy::call(1, "large", "{}"))).await;
+    let (start, _) = silent.head().await;
+    assert!(start.contains("200"), "{start}");
+    let refused = exchange(address, measure(&session, 1)).await;
+    assert_eq!((refused.status, refused.error_code()), (503, -32050));
+    assert!(refused.body.contains("max_session_bytes"), "{refused:?}");
+    assert_eq!(exchange(address, measure(&other, 500_000)).await.status, 200);
+    assert_eq!(exchange(address, large_alone).await.status, 200);
+    // A body is counted by its session as it comes.
+    let mut wire = Wire::open(address).await;
+    wire.write(&measure(&other, 4 << 20)[..1_500_000]).await;
+    let refused = wire.answer().await;
+    assert_eq!(refused.status, 503);
+    assert!(refused.body.contains("max_session_bytes"), "{refused:?}");
+    drop((silent, wire));
+    let mut tries = 0;
+    while exchange(address, measure(&session, 1)).await.status == 503 {
+        tries += 1;
+        assert!(tries < 10_000, "the memory is not given back");
+    }
 }

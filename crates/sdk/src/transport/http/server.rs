@@ -93,8 +93,13 @@ pub struct HttpServerOptions {
     /// Bytes of large requests and answers (64 KiB or more each) that all clients together may
     /// have waiting or running before further requests are refused by 503. An answer that is
     /// there all the same ends the connection that has read nothing for longest; beyond twice
-    /// as much it is replaced by an error. Default: 256 MiB.
+    /// as much it is replaced by an error. A body above this can never pass, whatever
+    /// [`max_body_bytes`](Self::max_body_bytes) says. Default: 256 MiB.
     pub max_held_bytes: usize,
+    /// How much of that one session may have before its requests are refused by 503, so that
+    /// no client keeps all others out. Beyond twice as much its answers are replaced by errors.
+    /// A body above this can never pass in a session. Default: 64 MiB.
+    pub max_session_bytes: usize,
     /// Most calls that run at a time in one session. Default: 256.
     pub max_calls: usize,
     /// Most sessions at a time; for one more, the one makes room that nobody has used for
@@ -139,6 +144,7 @@ impl Default for HttpServerOptions {
             keep_alive: Duration::from_secs(15),
             max_connections: 4096,
             max_held_bytes: 256 << 20,
+            max_session_bytes: 64 << 20,
             max_calls: 256,
             max_sessions: 16 * 1024,
             session_idle: Duration::from_secs(30 * 60),

@@ -4,6 +4,7 @@
 //! runs, and an answer that it does not read. Bounds on each of those say little about the whole.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -48,42 +49,26 @@ impl Budget {
         Arc::new(Self { max, held, peak, stalled, cut })
     }
 
-    /// The most bytes before requests are refused.
-    pub(super) fn max(&self) -> usize {
-        self.max
+    /// All of it, for who has no session.
+    pub(super) fn whole(self: &Arc<Self>) -> Purse {
+        Purse { budget: Arc::clone(self), session: None }
+    }
+
+    /// What one session may take of it: at most `max` bytes.
+    pub(super) fn part(self: &Arc<Self>, max: usize) -> Purse {
+        let session = Arc::new(Part { max, held: AtomicUsize::new(0) });
+        Purse { budget: Arc::clone(self), session: Some(session) }
     }
 
     /// Whether nothing more should be begun.
-    pub(super) fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.held.load(Ordering::Relaxed) >= self.max
-    }
-
-    /// Whether even what is there already should not be kept.
-    pub(super) fn is_far_exceeded(&self) -> bool {
-        self.held.load(Ordering::Relaxed) / 2 >= self.max
     }
 
     /// Counts an answer for as long as anybody has it. When there are too many, the connection
     /// is cut that has taken nothing for longest.
     pub(super) fn keep(self: &Arc<Self>, answer: Vec<u8>) -> Bytes {
-        if answer.len() < COUNTED {
-            return Bytes::from(answer);
-        }
-        let share = self.take(answer.len());
-        if self.is_full() {
-            self.cut_slowest();
-        }
-        Bytes::from_owner(Counted { bytes: answer, _share: share })
-    }
-
-    /// A share of nothing, which can grow.
-    pub(super) fn share(self: &Arc<Self>) -> Share {
-        self.take(0)
-    }
-
-    fn take(self: &Arc<Self>, bytes: usize) -> Share {
-        self.add(bytes);
-        Share { budget: Arc::clone(self), bytes }
+        self.whole().keep(answer)
     }
 
     fn add(&self, bytes: usize) {
@@ -122,23 +107,110 @@ impl Budget {
     }
 }
 
+/// What a conversation takes its bytes from: the budget of all, and if it is a session's, also the
+/// part of it that one session may have.
+#[derive(Clone, Debug)]
+pub(super) struct Purse {
+    budget: Arc<Budget>,
+    session: Option<Arc<Part>>,
+}
+
+#[derive(Debug)]
+struct Part {
+    max: usize,
+    held: AtomicUsize,
+}
+
+/// Which bound leaves no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// So many bytes of one session.
+    Session(usize),
+    /// So many bytes of all clients.
+    All(usize),
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(max) => write!(
+                f,
+                "{max} bytes of requests and answers of this session wait already, as many as one \
+                 session may have (max_session_bytes)"
+            ),
+            Self::All(max) => write!(
+                f,
+                "{max} bytes of requests and answers wait already, as many as may (max_held_bytes)"
+            ),
+        }
+    }
+}
+
+impl Purse {
+    /// Why nothing more should be begun, if so.
+    pub(super) fn full(&self) -> Option<Full> {
+        self.beyond(1)
+    }
+
+    /// Why even what is there already should not be kept, if so.
+    pub(super) fn far_exceeded(&self) -> Option<Full> {
+        self.beyond(2)
+    }
+
+    /// The bound of which there is so many times as much, the session's own first.
+    fn beyond(&self, times: usize) -> Option<Full> {
+        let is = |held: &AtomicUsize, max| held.load(Ordering::Relaxed) / times >= max;
+        if let Some(part) = self.session.as_deref().filter(|part| is(&part.held, part.max)) {
+            return Some(Full::Session(part.max));
+        }
+        is(&self.budget.held, self.budget.max).then_some(Full::All(self.budget.max))
+    }
+
+    /// As [`Budget::keep`].
+    pub(super) fn keep(&self, answer: Vec<u8>) -> Bytes {
+        if answer.len() < COUNTED {
+            return Bytes::from(answer);
+        }
+        let mut share = self.share();
+        share.add(answer.len());
+        if self.budget.is_full() {
+            self.budget.cut_slowest();
+        }
+        Bytes::from_owner(Counted { bytes: answer, _share: share })
+    }
+
+    /// A share of nothing, which can grow.
+    pub(super) fn share(&self) -> Share {
+        Share { purse: self.clone(), bytes: 0 }
+    }
+}
+
 /// Some of the bytes, given back when this is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
-    budget: Arc<Budget>,
+    purse: Purse,
     bytes: usize,
 }
 
 impl Share {
     /// Makes it one of so many bytes, if there is room for them.
-    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         let more = bytes.saturating_sub(self.bytes);
-        if more > 0 && self.budget.is_full() {
-            return false;
+        match self.purse.full().filter(|_| more > 0) {
+            Some(full) => Err(full),
+            None => {
+                self.add(more);
+                Ok(())
+            }
         }
-        self.budget.add(more);
+    }
+
+    fn add(&mut self, more: usize) {
+        self.purse.budget.add(more);
+        if let Some(part) = &self.purse.session {
+            part.held.fetch_add(more, Ordering::Relaxed);
+        }
         self.bytes += more;
-        true
     }
 
     /// Counts these bytes for as long as anybody has them.
@@ -149,8 +221,11 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
+        if let Some(part) = &self.purse.session {
+            part.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
         // Nobody can give back memory where no runtime is left, and nobody needs it.
-        if self.budget.subtract(self.bytes)
+        if self.purse.budget.subtract(self.bytes)
             && let Ok(runtime) = Handle::try_current()
         {
             runtime.spawn_blocking(release);
@@ -218,11 +293,32 @@ mod tests {
         assert!(budget.is_full(), "a part of it is there");
         drop(part);
         assert!(!budget.is_full());
-        let mut share = budget.share();
-        assert!(share.grow(LARGE) && !share.grow(LARGE + 1) && share.grow(10));
+        let mut share = budget.whole().share();
+        assert_eq!(share.grow(LARGE), Ok(()));
+        assert_eq!(share.grow(LARGE + 1), Err(Full::All(LARGE * 2)));
+        assert_eq!(share.grow(10), Ok(()));
         let request = share.of(Bytes::from(vec![0; LARGE]));
         assert!(budget.is_full());
         drop((two, request));
+        assert_eq!(budget.held.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn f21_a_session_has_a_part_of_what_there_is() {
+        let budget = Budget::new(LARGE * 4);
+        let (one, other) = (budget.part(LARGE), budget.part(LARGE));
+        let answer = one.keep(vec![0; LARGE]);
+        assert_eq!((one.full(), one.far_exceeded()), (Some(Full::Session(LARGE)), None));
+        assert_eq!(one.share().grow(1), Err(Full::Session(LARGE)));
+        assert_eq!((other.full(), budget.whole().full()), (None, None));
+        let second = one.keep(vec![0; LARGE]);
+        assert_eq!(one.far_exceeded(), Some(Full::Session(LARGE)));
+        let mut share = other.share();
+        assert_eq!(share.grow(LARGE * 2), Ok(()));
+        let third = budget.part(LARGE);
+        assert_eq!(third.full(), Some(Full::All(LARGE * 4)), "all together have too much");
+        drop((answer, second, share));
+        assert_eq!((one.full(), other.full(), third.full()), (None, None, None));
         assert_eq!(budget.held.load(Ordering::Relaxed), 0);
     }
 

@@ -19,7 +19,7 @@ use carrick_proto::types::RpcError;
 use crate::drive::{Work, caught, run};
 use crate::server::{Asks, CallInfo, Connection, ConnectionInfo, Dispatch, Principal, Service};
 
-use super::budget::Budget;
+use super::budget::Purse;
 use super::mailbox::Outgoing;
 use super::signals::{Leaving, Signals};
 
@@ -77,7 +77,7 @@ pub(super) struct Conversation {
     /// Whether a handler was called since memory was given back.
     is_warm: bool,
     max_calls: usize,
-    budget: Arc<Budget>,
+    purse: Purse,
 }
 
 impl Conversation {
@@ -88,7 +88,7 @@ impl Conversation {
         info: Arc<ConnectionInfo>,
         limits: Limits,
         max_calls: usize,
-        budget: &Arc<Budget>,
+        purse: Purse,
     ) -> Self {
         let signals = Arc::new(Signals::default());
         let connection = service.connect(Arc::clone(&info), signals.clone());
@@ -109,7 +109,7 @@ impl Conversation {
             handles,
             is_warm: false,
             max_calls,
-            budget: Arc::clone(budget),
+            purse,
         }
     }
 
@@ -138,6 +138,11 @@ impl Conversation {
     /// The revision of the session, once there is one.
     pub(super) fn session(&self) -> Option<Revision> {
         self.peer.session()
+    }
+
+    /// What its messages are counted by.
+    pub(super) fn purse(&self) -> &Purse {
+        &self.purse
     }
 
     /// Who its client acts for.
@@ -245,7 +250,7 @@ impl Conversation {
             };
             match output {
                 ServerOutput::Send { lane, bytes, sent, error } => {
-                    let message = Outgoing { bytes: self.budget.keep(bytes), sent, error };
+                    let message = Outgoing { bytes: self.purse.keep(bytes), sent, error };
                     return Some(Said::Message(lane, message));
                 }
                 ServerOutput::Answered(ask, answer) => self.asks.answered(ask, answer),
@@ -283,11 +288,11 @@ impl Conversation {
 
     /// Answers a call, unless far too much waits to be read already: then by an error.
     fn respond(&mut self, key: CallKey, outcome: Outcome) {
-        let outcome = if self.budget.is_far_exceeded() && !matches!(outcome, Outcome::Error(_)) {
-            let text = "the answer was left out: too many others wait to be read (max_held_bytes)";
-            Outcome::Error(RpcError::overloaded(text))
-        } else {
-            outcome
+        let outcome = match self.purse.far_exceeded() {
+            Some(full) if !matches!(outcome, Outcome::Error(_)) => {
+                Outcome::Error(RpcError::overloaded(format!("the answer was left out: {full}")))
+            }
+            _ => outcome,
         };
         self.peer.respond(key, outcome);
     }

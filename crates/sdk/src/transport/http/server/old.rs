@@ -20,6 +20,7 @@ use carrick_proto::sse::{KEEP_ALIVE, encode_event};
 use crate::server::{Principal, TransportKind};
 
 use super::body::Answer;
+use super::budget::Purse;
 use super::conversation::{Conversation, Frame, Said};
 use super::endpoint::{Endpoint, event_stream};
 use super::headers::Headers;
@@ -41,6 +42,7 @@ const SESSION: &str = "sessionId=";
 #[derive(Debug)]
 struct Entry {
     inbox: mpsc::Sender<Frame>,
+    purse: Purse,
     /// Whom the session is of.
     principal: Option<Principal>,
 }
@@ -102,13 +104,15 @@ impl Endpoint {
         let id = format!("{id:032x}");
         let (sender, inbox) = mpsc::channel(INBOX);
         let open = Arc::clone(&self.old.open);
+        let purse = self.budget.part(self.options.max_session_bytes);
         {
             let mut open = lock(&open);
             if open.len() >= self.options.max_sessions {
                 return Err(busy("too many sessions are open (max_sessions)"));
             }
             let principal = origin.principal().cloned();
-            open.insert(id.clone(), Entry { inbox: sender, principal });
+            let purse = purse.clone();
+            open.insert(id.clone(), Entry { inbox: sender, purse, principal });
         }
         let options = &self.options;
         let mut start = Vec::new();
@@ -123,7 +127,7 @@ impl Endpoint {
                 info,
                 options.limits,
                 options.max_calls,
-                &self.budget,
+                purse,
             ),
             inbox: Some(inbox),
             over: false,
@@ -146,12 +150,13 @@ impl Endpoint {
         let id = query.split('&').find_map(|pair| pair.strip_prefix(SESSION));
         let id = id.ok_or_else(|| Refusal::bad("the address names no session"))?;
         let gone = || Refusal::new(StatusCode::NOT_FOUND, "there is no such session (any more)");
-        let inbox = {
+        let (inbox, purse) = {
             let open = lock(&self.old.open);
             let entry = open.get(id).filter(|entry| entry.principal.as_ref() == origin.principal());
-            entry.map(|entry| entry.inbox.clone()).ok_or_else(gone)?
+            let sender = |entry: &Entry| (entry.inbox.clone(), entry.purse.clone());
+            entry.map(sender).ok_or_else(gone)?
         };
-        let frame = rpc::scan(self.read(body).await?, self.options.limits)?;
+        let frame = rpc::scan(self.read(body, &purse).await?, self.options.limits)?;
         inbox.send(origin.frame(frame)).await.map_err(|_| gone())?;
         Ok(empty(StatusCode::ACCEPTED))
     }

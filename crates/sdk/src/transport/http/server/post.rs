@@ -23,7 +23,7 @@ use crate::server::TransportKind;
 
 use super::super::header;
 use super::body::{Answer, Events, Source};
-use super::budget::{COUNTED, Share};
+use super::budget::{COUNTED, Full, Purse, Share};
 use super::conversation::{Conversation, Frame, Said};
 use super::endpoint::{Endpoint, event_stream};
 use super::headers::Headers;
@@ -48,16 +48,22 @@ impl Endpoint {
             let text = "Accept must allow application/json and text/event-stream";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, text));
         }
-        let bytes = self.read(body).await?;
+        let purse = self.purse(origin, headers);
+        let bytes = self.read(body, &purse).await?;
         let message = match rpc::scan(bytes, self.options.limits)? {
             Scanned::One(message) => message,
-            Scanned::Batch(_) if self.budget.is_full() => return Err(self.overloaded()),
-            Scanned::Batch(messages) => return self.batch(origin, headers, messages).await,
+            Scanned::Batch(messages) => {
+                return match purse.full() {
+                    Some(full) => Err(self.overloaded(full)),
+                    None => self.batch(origin, headers, messages).await,
+                };
+            }
         };
         let id = message.id().cloned();
-        if message.kind() == Kind::Request && self.budget.is_full() {
-            self.sessions.relieve();
-            return Err(self.overloaded().of(id.as_ref()));
+        if message.kind() == Kind::Request
+            && let Some(full) = purse.full()
+        {
+            return Err(self.overloaded(full).of(id.as_ref()));
         }
         let answered = if self.is_stateless(headers, &message) {
             self.stateless(origin, headers, message).await
@@ -67,7 +73,16 @@ impl Endpoint {
         answered.map_err(|refusal| refusal.of(id.as_ref()))
     }
 
-    pub(super) async fn read(&self, body: Incoming) -> Result<Bytes, Refusal> {
+    /// What a message is counted by: the part of its session, if it is of one.
+    fn purse(&self, origin: &Origin<'_>, headers: &Headers<'_>) -> Purse {
+        let session = match headers.session_id {
+            Header::One(id) => self.sessions.find(id, origin.principal()),
+            Header::Absent | Header::Repeated => None,
+        };
+        session.map_or_else(|| self.budget.whole(), |session| session.purse.clone())
+    }
+
+    pub(super) async fn read(&self, body: Incoming, purse: &Purse) -> Result<Bytes, Refusal> {
         let limit = self.options.max_body_bytes;
         let too_large = || {
             let text = format!("a body may have at most {limit} bytes (max_body_bytes)");
@@ -77,7 +92,7 @@ impl Endpoint {
         if body.size_hint().lower() > limit as u64 {
             return Err(too_large());
         }
-        let mut read = pin!(gather(body, limit, self.budget.share()));
+        let mut read = pin!(gather(body, limit, purse.share()));
         // A body that is there already needs no timer.
         let read = match read.as_mut().now_or_never() {
             Some(now) => Ok(now),
@@ -86,10 +101,7 @@ impl Endpoint {
         match read {
             Ok(Ok(Read::All(body))) => Ok(body),
             Ok(Ok(Read::TooLarge)) => Err(too_large()),
-            Ok(Ok(Read::NoRoom)) => {
-                self.sessions.relieve();
-                Err(self.overloaded())
-            }
+            Ok(Ok(Read::NoRoom(full))) => Err(self.overloaded(full)),
             Ok(Err(error)) => Err(Refusal::bad(format!("the body could not be read: {error}"))),
             Err(_) => {
                 Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))
@@ -98,12 +110,11 @@ impl Endpoint {
     }
 
     /// There is no memory for more.
-    fn overloaded(&self) -> Refusal {
-        let max = self.budget.max();
-        let text = format!(
-            "{max} bytes of requests and answers wait already, as many as may (max_held_bytes); \
-             try again later"
-        );
+    fn overloaded(&self, full: Full) -> Refusal {
+        if matches!(full, Full::All(_)) {
+            self.sessions.relieve();
+        }
+        let text = format!("{full}; read what has been answered, or try again later");
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).with_code(RpcError::OVERLOADED)
     }
 
@@ -192,7 +203,7 @@ impl Endpoint {
             info,
             limits,
             self.options.max_calls,
-            &self.budget,
+            self.budget.whole(),
         ));
         if message.method() == Method::SubscriptionsListen {
             self.listeners.add(conversation.signals());
@@ -345,7 +356,7 @@ impl Endpoint {
             info,
             limits,
             self.options.max_calls,
-            &self.budget,
+            self.budget.part(self.options.max_session_bytes),
         ));
         conversation.take(ONLY, origin.frame(Scanned::One(message)));
         // The engine itself answers the handshake, at once.
@@ -378,7 +389,7 @@ enum Read {
     /// More than its limit.
     TooLarge,
     /// There is no memory for it now.
-    NoRoom,
+    NoRoom(Full),
 }
 
 /// All of a body. It is counted as it comes: what is only announced takes no memory.
@@ -391,8 +402,10 @@ async fn gather(mut body: Incoming, limit: usize, mut share: Share) -> hyper::Re
             return Ok(Read::TooLarge);
         }
         let len = gather.len() + chunk.len();
-        if len >= COUNTED && !share.grow(len) {
-            return Ok(Read::NoRoom);
+        if len >= COUNTED
+            && let Err(full) = share.grow(len)
+        {
+            return Ok(Read::NoRoom(full));
         }
         gather.push(chunk);
     }

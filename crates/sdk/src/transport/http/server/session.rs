@@ -17,6 +17,7 @@ use carrick_proto::revision::Revision;
 
 use crate::server::Principal;
 
+use super::budget::Purse;
 use super::conversation::{Frame, Said};
 use super::engine::{self, Catch, Engine, Listener};
 use super::lanes::Lanes;
@@ -62,6 +63,8 @@ pub(super) struct Session {
     common: Arc<Common>,
     /// Who it is of.
     principal: Option<Principal>,
+    /// What its messages are counted by.
+    pub(super) purse: Purse,
     /// What it speaks; none only where there is no handshake (in tests).
     revision: Option<Revision>,
     /// The client has said that it is ready.

@@ -9,6 +9,7 @@ use crate::{tool, tools};
 
 use bytes::Bytes;
 
+use super::super::budget::Budget;
 use super::*;
 
 /// Says which request has brought the call.
@@ -42,7 +43,7 @@ fn frames_that_wait_for_each_other_keep_their_requests() {
     let server = Server::builder("s", "1").tools(tools![number]).build();
     let info = Arc::new(ConnectionInfo::new(TransportKind::Http));
     let mut conversation =
-        Conversation::new(&server, info, Limits::default(), 8, &Budget::new(1 << 20));
+        Conversation::new(&server, info, Limits::default(), 8, Budget::new(1 << 20).whole());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}"#;
     conversation.take(Lane::Exchange(0), frame(hello, None));
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -78,7 +79,7 @@ async fn what_only_work_needs_is_given_back_when_there_is_none() {
     let server = Server::builder("s", "1").tools(tools![slow]).build();
     let info = Arc::new(ConnectionInfo::new(TransportKind::Http));
     let mut conversation =
-        Conversation::new(&server, info, Limits::default(), 8, &Budget::new(1 << 20));
+        Conversation::new(&server, info, Limits::default(), 8, Budget::new(1 << 20).whole());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}"#;
     let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     conversation.take(Lane::Exchange(0), frame(hello, None));

@@ -173,6 +173,7 @@ impl Sessions {
             id,
             common: Arc::clone(&self.common),
             principal: conversation.principal().cloned(),
+            purse: conversation.purse().clone(),
             revision,
             ready: AtomicBool::new(false),
             is_warm: AtomicBool::new(false),

@@ -36,7 +36,7 @@ fn conversation() -> Box<Conversation> {
         info(),
         Limits::default(),
         1,
-        &budget(),
+        budget().whole(),
     ))
 }
 
@@ -180,7 +180,7 @@ fn frame(text: String) -> Frame {
 /// A conversation that is a session.
 fn initialized(service: &dyn Service) -> Box<Conversation> {
     let mut conversation =
-        Box::new(Conversation::new(service, info(), Limits::default(), 4, &budget()));
+        Box::new(Conversation::new(service, info(), Limits::default(), 4, budget().whole()));
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
     conversation.take(Lane::Exchange(0), frame(hello.into()));
     let mut cx = std::task::Context::from_waker(Waker::noop());
