@@ -159,6 +159,21 @@ fn constant(pattern: &'static str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
+/// Notes that so many bytes of a question are looked at, other than by a regular expression, which
+/// looks at each a bounded number of times. Only tests count them.
+fn looked_at(bytes: usize) {
+    #[cfg(test)]
+    WORK.with(|work| work.set(work.get() + bytes));
+    #[cfg(not(test))]
+    let _ = bytes;
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The bytes that were looked at.
+    static WORK: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The facts found so far, and which bytes of the question they take.
 struct Found {
     facts: Vec<Fact>,
@@ -181,12 +196,14 @@ impl Found {
     }
 
     fn take(&mut self, span: &Range<usize>) {
+        looked_at(span.len());
         if let Some(bytes) = self.taken.get_mut(span.clone()) {
             bytes.fill(true);
         }
     }
 
     fn is_free(&self, span: &Range<usize>) -> bool {
+        looked_at(span.len());
         self.taken.get(span.clone()).is_some_and(|bytes| !bytes.contains(&true))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::super::text::Text;
-use super::{Fact, Found, Value, constant};
+use super::{Fact, Found, Value, constant, looked_at};
 use reader::Reader;
 
 /// A formula found in a question.
@@ -101,6 +101,10 @@ static PHRASE: LazyLock<Regex> = LazyLock::new(|| {
 
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| constant(r"-?\d+(?:,\d{3})*(?:\.\d+)?"));
 
+/// How often each byte of a question may be read on average in search of formulas. Most questions
+/// need two or three; what comes after a question's share is used up is in no formula.
+const READINGS: usize = 16;
+
 /// Finds the formulas of a question.
 pub(super) fn find(text: &Text) -> Vec<Fact> {
     let normal = &text.normal;
@@ -111,17 +115,21 @@ pub(super) fn find(text: &Text) -> Vec<Fact> {
             .filter_map(|found| Some(fact(text, found.get(0)?.range(), from_phrase(&found)?))),
     );
     let mut at = 0;
+    // Brackets that nothing closes, and what looks like a formula up to its end, are read again
+    // from each of their starts.
+    let mut fuel = normal.len().saturating_mul(READINGS).saturating_add(1_000);
     while at < normal.len() {
         if !may_start(normal, at) {
             at += next_char(normal, at);
             continue;
         }
-        let Some((end, expression)) = read(normal, at) else {
-            at += next_char(normal, at);
-            continue;
-        };
-        facts.claim([fact(text, at..end, expression)]);
-        at = end;
+        match read(normal, at, &mut fuel) {
+            Ok((end, expression)) => {
+                facts.claim([fact(text, at..end, expression)]);
+                at = end;
+            }
+            Err(next) => at = next,
+        }
     }
     facts.facts
 }
@@ -154,33 +162,61 @@ fn may_start(text: &str, at: usize) -> bool {
     begins && !glued
 }
 
-/// Reads the longest formula that starts here. It needs an operator and a
-/// number, and every operator needs both its sides.
-fn read(text: &str, start: usize) -> Option<(usize, Expression)> {
+/// Reads the longest formula that starts here. It needs an operator and a number, and every
+/// operator needs both its sides. If there is none, gives where one may start next.
+fn read(text: &str, start: usize, fuel: &mut usize) -> Result<(usize, Expression), usize> {
+    let mut next = start + next_char(text, start);
+    let mut whole = None;
     let mut reader = Reader::default();
-    let mut at = start;
-    let mut best = None;
-    while let Some(found) = text.get(at..).and_then(|rest| reader::ITEM.captures(rest)) {
-        let item = found.get(0)?;
-        if !reader.take(&found) || reader.parts.len() > Reader::LIMIT {
-            break;
+    items(text, start, fuel, &mut reader, |at, found, reader| {
+        // `1,234,567` is one number, and not read again from its middle.
+        if reader.parts.len() == 1
+            && let Some(number) = found.name("number")
+            && number.start() == 0
+        {
+            next = at;
         }
-        at += item.end();
         if reader.is_whole() {
-            best = Some((at, reader.clone()));
+            whole = Some(at);
         }
-    }
-    let (end, reader) = best?;
-    let after = text.get(end..)?.chars().next();
-    let written = text.get(start..end)?;
+        true
+    });
+    let end = whole.ok_or(next)?;
+    let after = text.get(end..).and_then(|rest| rest.chars().next());
     let cut = after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
         || (after == Some('/') || after == Some(':'));
-    if cut {
-        return None;
-    }
+    let Some(written) = text.get(start..end).filter(|_| !cut) else { return Err(next) };
+    // What came after the end is not to be in it.
+    let mut reader = Reader::default();
+    items(text, start, &mut (end - start), &mut reader, |at, _, _| at < end);
     let doubtful = !written.contains([' ', '(', '*', '+', '^', '×', '÷', '/'])
         && written.contains(['-', 'x', 'X']);
-    Some((end, Expression { parts: reader.finished(), operators: reader.operators, doubtful }))
+    Ok((end, Expression { parts: reader.finished(), operators: reader.operators, doubtful }))
+}
+
+/// Takes one item after another from `start`, until one cannot stand there, `more` (which is told
+/// where each ends) has enough, or there is no fuel.
+fn items(
+    text: &str,
+    start: usize,
+    fuel: &mut usize,
+    reader: &mut Reader,
+    mut more: impl FnMut(usize, &Captures<'_>, &Reader) -> bool,
+) {
+    let mut at = start;
+    while let Some(found) = text.get(at..).and_then(|rest| reader::ITEM.captures(rest)) {
+        let len = found.get(0).map_or(0, |item| item.end());
+        looked_at(len);
+        let Some(left) = fuel.checked_sub(len) else { return };
+        *fuel = left;
+        if !reader.take(&found) || reader.parts.len() > Reader::LIMIT {
+            return;
+        }
+        at += len;
+        if !more(at, &found, reader) {
+            return;
+        }
+    }
 }
 
 fn from_phrase(found: &Captures<'_>) -> Option<Expression> {

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::super::text::{Text, Token, TokenKind};
 use super::units::Units;
-use super::{Fact, Half, Quantity, Value, constant};
+use super::{Fact, Half, Quantity, Value, constant, looked_at};
 
 static DIGITS: LazyLock<Regex> =
     LazyLock::new(|| constant(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"));
@@ -182,6 +182,7 @@ fn digits(text: &Text) -> Vec<Fact> {
                     .trim_end_matches('-')
                     .ends_with(|c: char| !c.is_whitespace() && c != '(');
             let start = if negative { found.start() - 1 } else { found.start() };
+            looked_at(found.len());
             let value = spoken(found.as_str())? * if negative { -1.0 } else { 1.0 };
             Some(with_unit(text, start..found.end(), value))
         })
@@ -263,6 +264,7 @@ fn chinese_run(text: &Text, at: usize, run: usize) -> Option<Fact> {
     let first = text.tokens.get(at)?;
     let last = text.tokens.get(at + run - 1)?;
     let span = first.span.start..last.span.end;
+    looked_at(span.len());
     let value = chinese(text.normal.get(span.clone())?)?;
     let fact = with_unit(text, span, value);
     let has_unit = matches!(fact.value, Value::Number(q) if q.unit.is_some());

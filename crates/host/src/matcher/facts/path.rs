@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 
 use super::super::phrases::{data_lines, items};
 use super::super::text::{Text, is_cjk};
-use super::{Fact, Found, PathKind, Value, constant};
+use super::{Fact, Found, PathKind, Value, constant, looked_at};
 
 static URL: LazyLock<Regex> = LazyLock::new(|| {
     constant(
@@ -268,6 +268,7 @@ fn kind_of(path: &str) -> Value {
 fn last_part_in_han(text: &str, at: usize) -> usize {
     let Some((before, rest)) = text.split_at_checked(at) else { return 0 };
     let len = rest.find(|c: char| !is_cjk(c)).unwrap_or(rest.len());
+    looked_at(len);
     let closed = rest
         .get(len..)
         .is_some_and(|r| r.chars().next().is_none_or(|c| c.is_whitespace() || ",.?!;".contains(c)));
@@ -295,6 +296,7 @@ fn is_dotfile(name: &str) -> bool {
 
 /// The written form without the punctuation of the sentence around it.
 fn trim_sentence(written: &str) -> &str {
+    looked_at(written.len());
     let trimmed = written.trim_end_matches([',', ';', ':', '?', '!', '"', '\'', ')', '>']);
     if trimmed.len() > 2 && !trimmed.ends_with("/.") && !trimmed.ends_with("..") {
         trimmed.trim_end_matches('.')
@@ -304,7 +306,9 @@ fn trim_sentence(written: &str) -> &str {
 }
 
 fn ends_with_word(text: &str, word: &str) -> bool {
-    text.rsplit(|c: char| !c.is_alphanumeric()).next().is_some_and(|w| w.eq_ignore_ascii_case(word))
+    let last = text.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    looked_at(last.len());
+    last.eq_ignore_ascii_case(word)
 }
 
 fn all(

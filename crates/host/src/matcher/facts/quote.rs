@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::super::text::Text;
-use super::{Fact, Value, constant};
+use super::{Fact, Value, constant, looked_at};
 
 /// The marks that open and close a quotation.
 const QUOTES: [(char, char); 4] = [('"', '"'), ('`', '`'), ('\'', '\''), ('《', '》')];
@@ -36,6 +36,7 @@ fn next_quote(
     hopeless: &mut [bool; QUOTES.len()],
 ) -> Option<(Range<usize>, Range<usize>)> {
     for (offset, c) in text.get(from..)?.char_indices() {
+        looked_at(1);
         let start = from + offset;
         let Some(kind) = QUOTES.iter().position(|(open, _)| *open == c) else { continue };
         let glued = text.get(..start)?.chars().next_back().is_some_and(char::is_alphanumeric);
@@ -56,6 +57,7 @@ fn next_quote(
 fn closing(text: &str, from: usize, close: char) -> Option<usize> {
     let rest = text.get(from..)?;
     let end = rest.char_indices().find(|&(at, c)| {
+        looked_at(1);
         let after = rest.get(at + c.len_utf8()..).and_then(|r| r.chars().next());
         c == close && (close != '\'' || !after.is_some_and(char::is_alphanumeric))
     })?;

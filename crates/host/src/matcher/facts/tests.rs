@@ -274,6 +274,102 @@ fn a_long_question_is_read_in_one_pass() {
     assert!(!facts_of(&long).is_empty());
 }
 
+/// How many bytes are looked at to find the facts of so many repetitions.
+fn work(unit: &str, count: usize) -> usize {
+    let text = Text::new(&unit.repeat(count));
+    super::WORK.set(0);
+    extract(&text, None);
+    super::WORK.get()
+}
+
+#[test]
+fn a_question_twice_as_long_costs_twice_as_much() {
+    for unit in [
+        "1",
+        "1.",
+        "1,111,",
+        "111,",
+        "-",
+        "-1",
+        "1 ",
+        "1+",
+        "1-1_",
+        "1+1_ ",
+        "(",
+        ")",
+        "( ",
+        "(1+",
+        "(1)+",
+        "((1)",
+        "1)",
+        "[",
+        "/",
+        "/a",
+        "a/",
+        "//",
+        "~/",
+        "../",
+        "汉",
+        "/汉",
+        "汉/",
+        "\"",
+        "'",
+        "`",
+        "\"a",
+        "' ",
+        "'a ",
+        "《",
+        "《》",
+        "\"'`",
+        "a.",
+        "a.com",
+        "a@",
+        "a@b.cc-",
+        "*",
+        "*.",
+        "pdf files ",
+        "every pdf file ",
+        "一",
+        "百分之",
+        "十万",
+        "sqrt",
+        "sqrt ",
+        "the square root of ",
+        "then ",
+        "1 then ",
+        "one ",
+        "twenty-",
+        "3点",
+        "1x1 ",
+        "select ",
+        "select a from ",
+        "UTC+",
+        "Asia/",
+        "a b ",
+        "5 percent of ",
+    ] {
+        let (once, twice) = (work(unit, 800 / unit.len()), work(unit, 1_600 / unit.len()));
+        assert!(twice * 10 <= once * 22 + 20_000, "{unit:?}: {once}, then {twice}");
+        // What each byte costs is bounded, too.
+        assert!(twice <= 32 * 1_600 + 2_000, "{unit:?}: {twice} for 1600 bytes");
+    }
+    assert!(work("/a ", 100) > 100, "what is looked at is counted");
+}
+
+#[test]
+fn a_number_with_commas_is_read_once_and_formulas_after_it_are_found() {
+    let formulas = |q: &str| texts(q, |v| matches!(v, Value::Expression(_)));
+    assert_eq!(formulas("1,234,567 and 3+4"), ["3+4"]);
+    assert_eq!(formulas("of 3,5+6"), ["5+6"]);
+    assert_eq!(formulas("1,234+5"), ["1234 + 5"]);
+    assert_eq!(formulas("1 + 2 +"), ["1 + 2"]);
+    assert_eq!(formulas("((( 1 + 2"), ["1 + 2"]);
+    let long = format!("1{} and 3+4", ",111".repeat(3_000));
+    assert_eq!(formulas(&long), ["3+4"], "there is fuel left");
+    let unclosed = format!("what is 3+4? {}", "(".repeat(5_000));
+    assert_eq!(formulas(&unclosed), ["3+4"]);
+}
+
 #[test]
 fn urls_and_addresses_are_not_paths() {
     let urls = texts("Fetch https://example.com/a_(b)?x=1 now", |v| *v == Value::Url);
