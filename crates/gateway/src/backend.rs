@@ -26,6 +26,7 @@ pub(crate) use target::{Target, number};
 
 use crate::{ConnectError, GatewayOptions, Sharing, Upstream};
 use carrick::client::{Changed, ClientConfig, Reply};
+use carrick::proto::flow::{Full, Token};
 use carrick::proto::http::ParamHeader;
 use carrick::proto::peer::{Call, Identity, ServerDescription};
 use carrick::proto::revision::{Part, Revision, translate};
@@ -264,12 +265,17 @@ impl Backend {
         owner: &Owner,
         capabilities: &Arc<str>,
     ) -> Result<Lease, RpcError> {
-        while self.parking.give_up_longest() {
-            if let Some(lease) = self.pool.try_lease(owner, capabilities) {
-                return Ok(lease);
-            }
-        }
-        self.pool.lease(owner, capabilities).await
+        self.pool.lease(owner, capabilities, || self.parking.give_up_longest()).await
+    }
+
+    /// Parks a call of a client that has been asked something.
+    ///
+    /// # Errors
+    /// When a bound is reached.
+    pub(crate) fn park(&self, token: Token, bytes: usize, call: Arc<dyn Park>) -> Result<(), Full> {
+        self.parking.park(token, bytes, call)?;
+        self.pool.parked();
+        Ok(())
     }
 
     /// The session at the server that a client's session has from now on.

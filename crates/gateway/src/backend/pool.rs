@@ -111,7 +111,8 @@ impl Pool {
         Some(Lease { pool: self.me.upgrade()?, conn })
     }
 
-    /// Waits for a connection.
+    /// Waits for a connection. `make_room` gives up something that holds one, if
+    /// there is such a thing now.
     ///
     /// # Errors
     /// When too many wait already, or none comes free in time.
@@ -119,6 +120,7 @@ impl Pool {
         &self,
         owner: &Owner,
         capabilities: &Arc<str>,
+        make_room: impl Fn() -> bool,
     ) -> Result<Lease, RpcError> {
         let _turn = self.wait_turn()?;
         let waited = tokio::time::timeout(self.target.options.wait, async {
@@ -129,10 +131,18 @@ impl Pool {
                 if let Some(lease) = self.try_lease(owner, capabilities) {
                     return lease;
                 }
-                freed.await;
+                if !make_room() {
+                    freed.await;
+                }
             }
         });
         waited.await.map_err(|_| self.busy("and none came free in time"))
+    }
+
+    /// A call that holds a connection now waits for its client: those who wait for
+    /// a connection look again whether that call is to be given up.
+    pub(crate) fn parked(&self) {
+        self.freed.notify_waiters();
     }
 
     /// Keeps a place for the session of a client's.

@@ -214,7 +214,7 @@ impl Bridge {
             }
             let Some((body, bytes)) = state.round(self.revision, &sealed) else { return };
             let waiting = state.waiting.take();
-            match self.backend.parking.park(self.token, bytes + OVERHEAD, self.clone()) {
+            match self.backend.park(self.token, bytes + OVERHEAD, self.clone()) {
                 Ok(()) => Ok((waiting, body)),
                 Err(full) => {
                     state.waiting = waiting;

@@ -21,6 +21,7 @@ use std::time::Duration;
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split,
 };
+use tokio::sync::oneshot;
 
 /// The id of a late question.
 const LATE: u64 = 98;
@@ -367,22 +368,29 @@ async fn until_some<T>(what: impl AsyncFn() -> Option<T>) -> T {
     }
 }
 
+/// Begins a call whose server asks, and answers nothing; tells when it has been asked.
+async fn ask_and_leave_open(url: &str) -> (tokio::task::JoinHandle<()>, oneshot::Receiver<()>) {
+    let (asked, was_asked) = oneshot::channel();
+    let asked = std::sync::Mutex::new(Some(asked));
+    let handlers = Handlers::new().elicit(move |_| {
+        asked.lock().unwrap().take().unwrap().send(()).unwrap();
+        async {
+            std::future::pending::<()>().await;
+            Ok(ElicitResult::without_content(ElicitAction::Decline))
+        }
+    });
+    let client = over_http(url, None, Revision::NEWEST, handlers.into()).await;
+    let call = tokio::spawn(async move { drop(client.call_tool("ask", b"{}").await) });
+    (call, was_asked)
+}
+
 /// Three calls that are parked at a gateway with four processes, so that none is
 /// free, and nobody answers.
 async fn parked_by_all(gateway: &Gateway, url: &str) -> Vec<tokio::task::JoinHandle<()>> {
     let mut parked = Vec::new();
     for _ in 0..3 {
-        let (asked, was_asked) = tokio::sync::oneshot::channel();
-        let asked = std::sync::Mutex::new(Some(asked));
-        let handlers = Handlers::new().elicit(move |_| {
-            asked.lock().unwrap().take().unwrap().send(()).unwrap();
-            async {
-                std::future::pending::<()>().await;
-                Ok(ElicitResult::without_content(ElicitAction::Decline))
-            }
-        });
-        let client = over_http(url, None, Revision::NEWEST, handlers.into()).await;
-        parked.push(tokio::spawn(async move { drop(client.call_tool("ask", b"{}").await) }));
+        let (call, was_asked) = ask_and_leave_open(url).await;
+        parked.push(call);
         was_asked.await.unwrap();
     }
     assert_eq!(gateway.parked().0, 3);
@@ -401,6 +409,18 @@ async fn f22_where_none_is_free_the_call_that_was_parked_longest_is_given_up() {
         assert_eq!(remember(&client, "a").await, "a");
         assert_eq!(gateway.parked().0, 2, "one had to go");
         parked.iter().for_each(|call| call.abort());
+    }
+}
+
+#[tokio::test]
+async fn f22_who_waits_already_gets_the_connection_of_a_call_that_is_parked_later() {
+    let server = Remembering::default();
+    let gateway = gateway(&server, |options| options.max_processes = 4).await;
+    let url = listen(&gateway).await;
+    // Most of them wait for a connection before the first is parked.
+    let calls = (0..10).map(|_| ask_and_leave_open(&url));
+    for (_, was_asked) in futures_util::future::join_all(calls).await {
+        was_asked.await.unwrap();
     }
 }
 
