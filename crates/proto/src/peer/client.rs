@@ -189,13 +189,13 @@ impl ClientPeer {
                 for message in messages {
                     match message {
                         Ok(message) => self.handle_message(now, lane, message),
-                        Err(error) => self.handle_bad(now, &start, error),
+                        Err(error) => self.handle_bad(now, lane, &start, error),
                     }
                 }
             }
             Err(error) => match self.without_deep_entries(&error, &start) {
                 Some(message) => self.handle_message(now, lane, message),
-                None => self.handle_bad(now, &start, error),
+                None => self.handle_bad(now, lane, &start, error),
             },
         }
     }
@@ -304,11 +304,11 @@ impl ClientPeer {
 
     fn handle_message(&mut self, now: Duration, lane: Lane, message: Message) {
         match message.kind() {
-            Kind::Result | Kind::Error => self.response(now, message),
+            Kind::Result | Kind::Error => self.response(now, lane, message),
             Kind::Request => self.server_request(now, lane, message),
             Kind::Notification if self.is_raw(&message) => self.hand_out(now, lane, message),
             Kind::Notification => {
-                self.notification(now, &message);
+                self.notification(now, lane, &message);
                 self.spares.done(message);
             }
         }
@@ -335,8 +335,8 @@ impl ClientPeer {
 
     /// A frame that is no message. One that was meant as the answer to a call
     /// ends it: no other will come.
-    fn handle_bad(&mut self, now: Duration, start: &[u8], error: ScanError) {
-        let mut waiting = error.answers.iter().filter_map(|id| number(Some(id)));
+    fn handle_bad(&mut self, now: Duration, lane: Lane, start: &[u8], error: ScanError) {
+        let mut waiting = error.answers.iter().filter_map(|id| self.call_on(lane, Some(id)));
         let of_ours = waiting.by_ref().find(|id| self.pending.contains_key(id));
         // A message of two ids answers neither of two calls that wait.
         let another = waiting.any(|id| Some(id) != of_ours && self.pending.contains_key(&id));
@@ -350,8 +350,19 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Ignored { what, noise: true });
     }
 
-    fn response(&mut self, now: Duration, message: Message) {
-        let id = number(message.id());
+    /// The call of this number, as far as what came on `lane` may be about it. Where
+    /// nothing but the exchange says whose something is, that is the exchange's own
+    /// (`basic/transports`, Sending Messages): the calls beside it may be of others.
+    fn call_on(&self, lane: Lane, id: Option<&Id>) -> Option<u64> {
+        let own = match lane {
+            Lane::Exchange(own) if !self.revision().rules().server_requests => Some(own),
+            _ => None,
+        };
+        number(id).filter(|id| own.is_none_or(|own| own == *id))
+    }
+
+    fn response(&mut self, now: Duration, lane: Lane, message: Message) {
+        let id = self.call_on(lane, message.id());
         let Some((id, call)) = id.and_then(|id| Some((id, self.pending.remove(&id)?))) else {
             let is_late =
                 |id| self.late_handshake(now, id, &message) || self.late_probe(id, &message);
@@ -384,9 +395,9 @@ impl ClientPeer {
         self.out.push_back(ClientOutput::Resolved(id, result));
     }
 
-    fn notification(&mut self, now: Duration, message: &Message) {
+    fn notification(&mut self, now: Duration, lane: Lane, message: &Message) {
         let output = match message.method() {
-            Method::Progress => self.progress(now, message),
+            Method::Progress => self.progress(now, lane, message),
             Method::Message => message.body().map(ClientOutput::Log),
             Method::Cancelled => self.request_cancelled(now, message),
             Method::SubscriptionsAcknowledged => self.acknowledged(now, message),
@@ -417,7 +428,7 @@ impl ClientPeer {
     }
 
     /// Progress of a running call that asked for it; none for any other.
-    fn progress(&mut self, now: Duration, message: &Message) -> Option<ClientOutput> {
+    fn progress(&mut self, now: Duration, lane: Lane, message: &Message) -> Option<ClientOutput> {
         #[derive(Deserialize)]
         struct Body {
             progress: f64,
@@ -427,7 +438,7 @@ impl ClientPeer {
             message: Option<String>,
         }
         let token = message.id_at(Field::ProgressToken)?;
-        let id = number(Some(&token))?;
+        let id = self.call_on(lane, Some(&token))?;
         let call = self.pending.get_mut(&id).filter(|call| call.options.progress)?;
         let body: Body = serde_json::from_slice(message.body_bytes()).ok()?;
         call.heard(now);

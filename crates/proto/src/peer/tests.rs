@@ -127,7 +127,10 @@ impl Client {
     }
 
     fn say(&mut self, line: &str) {
-        let lane = Lane::Connection;
+        self.say_on(Lane::Connection, line);
+    }
+
+    fn say_on(&mut self, lane: Lane, line: &str) {
         self.peer.handle_input(self.now, lane, Bytes::copy_from_slice(line.as_bytes()));
         self.drain();
     }

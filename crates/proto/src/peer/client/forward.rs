@@ -141,7 +141,9 @@ impl ClientPeer {
     /// exchange that it came on.
     fn call_of(&self, lane: Lane, message: &Message) -> Option<u64> {
         let id = match (message.method(), lane) {
-            (Method::Progress, _) => super::number(message.id_at(Field::ProgressToken).as_ref()),
+            (Method::Progress, _) => {
+                self.call_on(lane, message.id_at(Field::ProgressToken).as_ref())
+            }
             (_, Lane::Exchange(id)) => Some(id),
             _ => None,
         };

@@ -412,3 +412,30 @@ fn a_timeout_says_how_long_was_waited_in_seconds() {
         assert!(error.contains(&format!(" {text}")), "{error}");
     }
 }
+
+/// Over HTTP each request of a client without a session has an exchange of its own, and
+/// the calls beside it may be of other clients.
+#[test]
+fn f04_what_comes_on_an_exchange_is_about_its_own_call_only() {
+    let mut client = Client::connected(NEW);
+    let calls = options(30, true, 60);
+    let (one, first) = client.call("tools/call", json!({ "name": "x" }), calls);
+    let (two, second) = client.call("tools/call", json!({ "name": "y" }), calls);
+    let answer = |request: &Value, text: &str| {
+        json!({ "jsonrpc": "2.0", "id": request["id"], "result": {
+            "resultType": "complete", "content": [{ "type": "text", "text": text }] } })
+        .to_string()
+    };
+    let broken = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}},"error":{{}}}}"#, second["id"]);
+    for line in [answer(&second, "of another"), progress(&second["id"], 1.0), broken] {
+        client.say_on(Lane::Exchange(one), &line);
+        let heard = client.heard.pop();
+        assert!(matches!(heard, Some(ClientOutput::Ignored { .. })), "{line}: {heard:?}");
+    }
+    client.say_on(Lane::Exchange(two), &progress(&second["id"], 1.0));
+    assert!(matches!(client.heard.pop(), Some(ClientOutput::Progress(id, _)) if id == two));
+    client.say_on(Lane::Exchange(two), &answer(&second, "its own"));
+    assert_eq!(client.resolved(two).unwrap()["content"][0]["text"], "its own");
+    client.say_on(Lane::Exchange(one), &answer(&first, "its own"));
+    assert_eq!(client.resolved(one).unwrap()["content"][0]["text"], "its own");
+}
