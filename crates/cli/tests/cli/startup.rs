@@ -157,3 +157,10 @@ fn f75_the_status_says_what_each_server_is_doing() {
     assert_eq!(state(&run), ["failed", "listing", "disabled", "starting", "connected"], "{run}");
     sandbox.run(&["servers", "--status"]).exits(0).prints(["no-such-program", "1 tool"]);
 }
+
+#[test]
+fn f11_a_program_that_only_makes_noise_is_not_taken_for_one_that_works() {
+    let servers = [("noisy", json!({ "command": "yes" }))];
+    let sandbox = sandbox(servers, &json!({ "connectTimeout": 1000 }));
+    sandbox.run(&["tools", "noisy"]).exits(4).says(["noisy"]);
+}

@@ -28,6 +28,9 @@ pub(super) struct Forwarding {
     key: CallKey,
     method: Method,
     route: Route,
+    /// Whether the server may say something on the connection without saying which
+    /// call it is about: then each call on it counts.
+    is_counted: bool,
     number: u64,
     /// What to ask the server again, with the answers to its questions.
     again: Option<Forward>,
@@ -72,6 +75,7 @@ impl Forwarding {
             key,
             method,
             route,
+            is_counted: backend.logs() && backend.target().costs_processes(),
             number: number(),
             again,
             rounds: AtomicU32::new(0),
@@ -199,15 +203,9 @@ impl Forwarding {
         }
     }
 
-    /// Whether the server may say something on the connection without saying
-    /// which call it is about: then each call on it counts.
-    fn is_counted(&self) -> bool {
-        self.backend.logs() && self.backend.target().costs_processes()
-    }
-
     fn enter(self: &Arc<Self>, hears_logs: bool) {
         match &self.route {
-            Route::Shared(conn) if self.is_counted() => {
+            Route::Shared(conn) if self.is_counted => {
                 let relay: Weak<dyn Relay> = Arc::<Self>::downgrade(self);
                 let outbox = Arc::downgrade(&self.outbox);
                 let number = self.number;
@@ -220,7 +218,7 @@ impl Forwarding {
 
     fn leave(&self) {
         match &self.route {
-            Route::Shared(conn) if self.is_counted() => conn.leave(self.number),
+            Route::Shared(conn) if self.is_counted => conn.leave(self.number),
             Route::Shared(_) => {}
             Route::Session(session) => session.leave(self.key),
         }

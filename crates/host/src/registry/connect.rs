@@ -127,6 +127,8 @@ impl Launcher {
     ) -> Result<Client, ServerErrorKind> {
         let (launch, options) = (self.launch()?, &*self.options);
         config.connect_timeout = self.connect_timeout();
+        // Whoever sets a short time does not expect minutes, whatever the server does.
+        config.max_connect_timeout = config.connect_timeout.saturating_mul(10);
         if matches!(launch, Launch::Http(http) if http.sse) {
             // That transport has no other servers.
             config.era = Some(Era::Legacy);

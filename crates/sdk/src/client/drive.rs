@@ -148,6 +148,10 @@ struct Driver<T> {
     state: State,
 }
 
+/// Lines that are no messages, after which a server is not taken for one that is
+/// still starting.
+const MUCH_NOISE: usize = 1000;
+
 /// Messages taken in one go before what they caused is written.
 const BURST: usize = 256;
 
@@ -235,8 +239,10 @@ impl<T: Transport> Driver<T> {
             }
             self.armed = None;
             let now = self.now();
-            // Asked each time, so that it is never about what was long ago.
-            if self.ready.is_some() && self.transport.is_active() {
+            // Asked each time, so that it is never about what was long ago. Whoever
+            // writes much that is no message is at work on something else.
+            let starting = self.ready.is_some() && self.noise < MUCH_NOISE;
+            if starting && self.transport.is_active() {
                 self.peer.extend_opening(now);
             }
             self.peer.handle_timeout(now);
