@@ -7,7 +7,7 @@ use crate::metadata::packages;
 use crate::{Result, conformance, interop, licences, process, setup, spec, tidy};
 
 /// Every step of `cargo xtask ci`.
-pub(super) const ALL: [Step; 11] = [
+pub(super) const ALL: [Step; 12] = [
     Step { name: "fmt", about: "rustfmt would change nothing", run: fmt },
     Step { name: "tidy", about: "sizes, layers, words and files", run: || once(tidy::run(&[])) },
     Step {
@@ -22,6 +22,11 @@ pub(super) const ALL: [Step; 11] = [
         run: no_std,
     },
     Step { name: "test", about: "unit and integration tests", run: test },
+    Step {
+        name: "member-order",
+        about: "sealed states where serde_json keeps the order of members",
+        run: member_order,
+    },
     Step { name: "doc-test", about: "the examples in the documentation", run: doc_test },
     Step { name: "doc", about: "the documentation builds, with every link", run: doc },
     Step { name: "bench", about: "the benchmarks pass clippy and their own tests", run: bench },
@@ -154,6 +159,24 @@ fn test() -> Result<Counts> {
     // A runner that fails without a failed test, as when a test does not compile, has failed once.
     let unseen = !status.success() && counts.failed == 0;
     Ok(if unseen { counts.plus(Counts::FAILED) } else { counts })
+}
+
+/// What a state is bound to must not depend on the order of members, also where some part of a
+/// program has asked serde_json to keep it. The first test sees that it does.
+fn member_order() -> Result<Counts> {
+    let feature = "carrick-testkit/preserve-order";
+    let packages = ["--package", "carrick", "--package", "carrick-testkit"];
+    let mut command = process::cargo(&["test", "--locked", "--lib", "--features", feature]);
+    command.args(packages).args(["--", "members_keep_their_order", "f41_a_state"]);
+    let line = process::line(&command);
+    let (status, output) = process::tee(&mut command)?;
+    let counts = Counts::from_cargo_test(&output)
+        .ok_or_else(|| format!("`{line}` ended with {status} and no summary"))?;
+    match (status.success(), counts.passed) {
+        (false, _) if counts.failed == 0 => Ok(counts.plus(Counts::FAILED)),
+        (true, passed) if passed < 2 => Err(format!("`{line}` ran {passed} tests of two")),
+        _ => Ok(counts),
+    }
 }
 
 fn doc_test() -> Result<Counts> {
