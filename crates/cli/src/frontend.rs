@@ -48,6 +48,7 @@ pub(crate) fn observer(frontend: Arc<dyn Listener>) -> ServerObserver {
             ServerEvent::Connecting => ("connecting", None),
             ServerEvent::Connected(who) => ("connected", Some(who)),
             ServerEvent::Closed(how) => ("closed", Some(how)),
+            ServerEvent::ListenEnded(why) => ("listenEnded", Some(why)),
             ServerEvent::ToolsChanged => ("toolsChanged", None),
             ServerEvent::ToolsHeld(names) => ("toolsHeld", Some(names.join(", "))),
             // These go to the log.

@@ -58,6 +58,9 @@ pub enum ServerEvent {
     Noise(String),
     /// Said something in its log: level and text.
     Log(String, String),
+    /// Its stream of own messages has ended for good, as the text says: calls go on, and changes
+    /// are not heard of any more.
+    ListenEnded(String),
     /// Its tool list has changed.
     ToolsChanged,
     /// These of its tools are held back until a person agrees to them.

@@ -69,6 +69,10 @@ impl Line {
             ClientEvent::Closed(how) => {
                 tracing::warn!(server = &*name, how, "the connection to the server has ended");
             }
+            ClientEvent::ListenEnded(why) => {
+                let why: String = why.chars().filter(|c| !c.is_control()).collect();
+                tracing::warn!(server = &*name, why, "changes are not heard of any more");
+            }
             ClientEvent::Noise(what) => {
                 let what: String = what.chars().filter(|c| !c.is_control()).collect();
                 tracing::warn!(server = &*name, what, "skipped what is no message");

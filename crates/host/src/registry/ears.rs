@@ -69,6 +69,14 @@ impl Ears {
                 tracing::info!(server = &*ears.name, level, "{}", visible(&text));
                 ears.tell(ServerEvent::Log(level, text));
             }
+            ClientEvent::ListenEnded(why) => {
+                tracing::warn!(
+                    server = &*ears.name,
+                    "changes are not heard of any more: {}",
+                    visible(&why)
+                );
+                ears.tell(ServerEvent::ListenEnded(why));
+            }
             _ => {}
         }));
         hooks
@@ -130,4 +138,23 @@ fn log_line(params: &[u8]) -> (String, String) {
     let data = params.data.map_or("null", RawValue::get);
     let text = serde_json::from_str(data).unwrap_or_else(|_| data.to_owned());
     (params.level, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn f29_the_end_of_a_servers_own_messages_is_told() {
+        let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+        let told = heard.clone();
+        let observer: ServerObserver = Arc::new(move |server: &str, event| {
+            told.lock().unwrap().push(format!("{server} {event:?}"));
+        });
+        let ears = Arc::new(Ears::new("far", Some(observer), Arc::default()));
+        let events = ears.hooks().events.unwrap();
+        events(ClientEvent::ListenEnded("HTTP status 501".into()));
+        assert_eq!(*heard.lock().unwrap(), ["far ListenEnded(\"HTTP status 501\")"]);
+    }
 }
