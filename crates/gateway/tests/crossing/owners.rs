@@ -31,6 +31,8 @@ const LATE: u64 = 98;
 /// A resource changes as soon as it is subscribed to.
 #[derive(Clone, Default)]
 pub(crate) struct Remembering {
+    /// Whether it is as one over HTTP, where a connection is no process.
+    apart: bool,
     /// Connections that are open.
     open: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
@@ -114,7 +116,7 @@ fn question(id: u64) -> Value {
 
 impl Upstream for Remembering {
     fn tells_calls_apart(&self) -> bool {
-        false
+        self.apart
     }
 }
 
@@ -327,8 +329,17 @@ fn call_in_session() -> Value {
 
 #[tokio::test]
 async fn f20_processes_are_bounded_and_the_longest_idle_session_ends_first() {
-    let server = Remembering::default();
-    let gateway = gateway(&server, |options| options.max_processes = 4).await;
+    tokio::join!(bounded(false), bounded(true));
+}
+
+/// With four connections at most, to a server over stdio or over HTTP.
+fn at_most_four(options: &mut GatewayOptions) {
+    (options.max_processes, options.max_sessions) = (4, 4);
+}
+
+async fn bounded(apart: bool) {
+    let server = Remembering { apart, ..Remembering::default() };
+    let gateway = gateway(&server, at_most_four).await;
     let url = listen(&gateway).await;
     let mut sessions = Vec::new();
     for _ in 0..3 {
@@ -400,9 +411,14 @@ async fn parked_by_all(gateway: &Gateway, url: &str) -> Vec<tokio::task::JoinHan
 #[tokio::test]
 async fn f22_where_none_is_free_the_call_that_was_parked_longest_is_given_up() {
     // For a call of its own, and for a session.
-    for revision in [Revision::NEWEST, Revision::NEWEST_HANDSHAKE] {
-        let server = Remembering::default();
-        let gateway = gateway(&server, |options| options.max_processes = 4).await;
+    for (revision, apart) in [
+        (Revision::NEWEST, false),
+        (Revision::NEWEST, true),
+        (Revision::NEWEST_HANDSHAKE, false),
+        (Revision::NEWEST_HANDSHAKE, true),
+    ] {
+        let server = Remembering { apart, ..Remembering::default() };
+        let gateway = gateway(&server, at_most_four).await;
         let url = listen(&gateway).await;
         let parked = parked_by_all(&gateway, &url).await;
         let client = over_http(&url, None, revision, Hooks::default()).await;
