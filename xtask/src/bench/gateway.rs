@@ -134,6 +134,10 @@ struct Config(PathBuf);
 
 impl Config {
     fn write(folder: &Path, name: &str, server: &Value) -> Result<Config> {
+        // As the proxies that it is compared with: they know of no clients. By default a call
+        // without a session opens one at a server of sessions, which is another measure.
+        let mut server = server.clone();
+        server["session"] = json!("shared");
         let path = folder.join(format!("{name}.json"));
         fs::write(&path, json!({ "mcpServers": { "bare": server } }).to_string())
             .map_err(|error| format!("{}: {error}", path.display()))?;
