@@ -32,7 +32,7 @@ impl Default for Limits {
 /// ([`Shown::Form`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Forms {
-    /// All that the [decoder](super::decode) reads.
+    /// All that the [decoder](crate::xml::decode) reads.
     #[default]
     All,
     /// Those in tags: not `{"tool_calls":…}` among text, which may be data that a model
