@@ -210,5 +210,9 @@ async fn a_call_that_was_given_up_before_the_server_had_started_never_runs() {
         let answer = client.hear().await;
         assert_eq!(answer["id"], 2);
         assert_eq!(answer["result"]["content"][0]["text"], "b", "in {revision}");
+        // What ran before is told by what runs later.
+        client.say(&call(4, "c")).await;
+        let answer = client.hear().await;
+        assert_eq!(answer["result"]["content"][0]["text"], "b,c", "in {revision}");
     }
 }

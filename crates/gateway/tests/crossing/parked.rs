@@ -1,6 +1,6 @@
 //! Calls of clients without sessions that a server of sessions asks about.
 
-use crate::raw::{Asking, Heard, RawClient, answers};
+use crate::raw::{Asking, Heard, MODERN, RawClient, answers};
 use crate::support::{Over, gateway, gateway_with};
 use carrick::proto::revision::Revision;
 use carrick::types::Implementation;
@@ -86,6 +86,17 @@ async fn a_client_that_cannot_be_asked_is_not() {
     assert_eq!(answer["id"], id);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert_eq!(gateway.parked().0, 0);
+    // The same call of one that can be asked is parked.
+    client
+        .say(&json!({ "jsonrpc": "2.0", "id": "able", "method": "tools/call", "params": {
+            "name": "ask_roots", "arguments": {}, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": { "roots": {} } } } }))
+        .await;
+    let asked = client.hear().await;
+    assert_eq!(asked["id"], "able");
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert_eq!(gateway.parked().0, 1);
 }
 
 #[tokio::test]
@@ -96,6 +107,9 @@ async fn a_request_that_has_no_rounds_is_not_parked() {
     client.ask("tools/list", json!({})).await;
     asking.refused(1).await;
     assert_eq!(gateway.parked(), (0, 0));
+    // The same question in a call, which has rounds, is parked.
+    client.call("any", &json!({})).await;
+    assert_eq!(gateway.parked().0, 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,8 +127,13 @@ async fn a_call_is_given_up_when_its_time_is_over() {
     assert_eq!(gateway.parked(), (0, 0));
     let late = client.call("any", &answers(&asked, &accepted())).await;
     assert_eq!(late["error"]["code"], -32602);
-    let Heard { calls, refusals, cancels, answers, .. } = asking.heard();
-    assert_eq!((calls, refusals, cancels, answers), (1, 1, 1, 0), "the server is told");
+    let Heard { calls, refusals, cancels, answers: answered, .. } = asking.heard();
+    assert_eq!((calls, refusals, cancels, answered), (1, 1, 1, 0), "the server is told");
+    // An answer in time reaches the server.
+    let asked = client.call("any", &json!({})).await;
+    let done = client.call("any", &answers(&asked, &accepted())).await;
+    assert_eq!(done["result"]["resultType"], "complete", "{done}");
+    assert_eq!(asking.heard().answers, 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -74,10 +74,12 @@ async fn hop(times: u32, text: String) -> String {
     text
 }
 
-/// Answers, and goes on talking when the test says so.
+/// Talks, answers, and goes on talking when the test says so.
 #[tool]
 async fn lingers(context: crate::Context, probe: State<Arc<Probe>>) -> String {
     let probe = Arc::clone(&probe);
+    context.progress(1.0, None, Some("in time"));
+    context.log(carrick_proto::types::LogLevel::Error, &"in time");
     tokio::spawn(async move {
         let _inside = probe.enter();
         probe.gate.acquire().await.unwrap().forget();
@@ -320,6 +322,10 @@ async fn d137_what_is_said_after_the_answer_is_dropped() {
     *peer.probe.dropped.lock().unwrap() = Some(told);
     for id in 0..10 {
         peer.call(2 * id, "lingers", json!({})).await;
+        // What is said before the answer arrives.
+        for method in ["notifications/progress", "notifications/message"] {
+            assert_eq!(peer.next().await.unwrap()["method"], method);
+        }
         assert_eq!(peer.text_of(2 * id).await.unwrap(), "answered");
         peer.probe.gate.add_permits(1);
         dropped.recv().await.unwrap();

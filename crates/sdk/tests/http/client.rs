@@ -438,6 +438,9 @@ async fn d094_only_redirects_within_the_origin_are_followed() {
         assert_eq!(server.seen().len(), 2);
     }
     assert!(elsewhere.seen().is_empty());
+    // It listens and would have been reached.
+    let _ = connect(&elsewhere, Some(Era::Modern)).await;
+    assert!(!elsewhere.seen().is_empty());
 }
 
 #[tokio::test]

@@ -127,7 +127,9 @@ async fn d022_initialize_may_not_contradict_its_header() {
     let answer = post("MCP-Protocol-Version: 2025-06-18").await;
     assert_eq!(answer.status, 400);
     assert!(!answer.headers.contains_key("mcp-session-id"));
-    assert_eq!(post(&format!("MCP-Protocol-Version: {LEGACY}")).await.status, 200);
+    let agreeing = post(&format!("MCP-Protocol-Version: {LEGACY}")).await;
+    assert_eq!(agreeing.status, 200);
+    assert!(agreeing.headers.contains_key("mcp-session-id"), "a session would have been seen");
 }
 
 #[tokio::test]
@@ -405,6 +407,10 @@ async fn d046_nothing_comes_after_a_cancellation() {
     assert_eq!(wire.event().await.unwrap().data, "");
     assert!(wire.event().await.unwrap().data.contains("notifications/progress"));
     assert_eq!(wire.event().await, None, "the stream ends without a response");
+    // The same call with the same gate open answers when it is left alone.
+    gate.open.notify_one();
+    let again = exchange(address, request("POST", address, &[&session], &call(11, "gated", "{}")));
+    assert!(again.await.events().last().unwrap().data.contains("through"));
 }
 
 #[tokio::test]

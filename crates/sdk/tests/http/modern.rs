@@ -280,6 +280,11 @@ async fn d090_only_the_servers_own_hosts_are_answered() {
             }
         }
     }
+    // It is the host alone that is wrong: with the right one, a session is opened.
+    let own = handed!("D090/post.http").replace("evil.example:8000", &server.address.to_string());
+    let answer = exchange(server.address, own).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.headers.contains_key("mcp-session-id"));
     let absolute =
         modern(server.address, "tools/list").replace("POST /mcp", "POST http://evil.example/mcp");
     assert_eq!(exchange(server.address, absolute).await.status, 403);

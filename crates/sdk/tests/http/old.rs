@@ -130,15 +130,20 @@ async fn credentials_stay_at_their_origin() {
         assert_eq!(server.methods(), ["initialize", "GET"]);
     }
     assert!(elsewhere.seen().is_empty());
+    // It listens and would have been reached.
+    assert!(connect(&elsewhere.url, Form::Sse).await.is_err());
+    assert!(!elsewhere.seen().is_empty());
 }
 
 #[tokio::test]
 async fn a_modern_refusal_or_another_status_is_none_of_an_old_server() {
     const MODERN: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no"}}"#;
-    for (status, body) in [(400, MODERN), (401, ""), (403, ""), (500, ""), (503, "")] {
+    let none = [(400, MODERN), (401, ""), (403, ""), (500, ""), (503, "")].map(|one| (one, false));
+    // What an old server does answer is followed by a GET.
+    for ((status, body), old) in none.into_iter().chain([((405, ""), true)]) {
         let server = Scripted::start(move |_| json(status, &[], body)).await;
         assert!(connect(&server.url, Form::Any).await.is_err());
-        assert!(!server.methods().contains(&"GET".to_owned()), "{status}");
+        assert_eq!(server.methods().contains(&"GET".to_owned()), old, "{status}");
     }
 }
 

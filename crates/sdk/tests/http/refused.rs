@@ -50,6 +50,8 @@ async fn f28_a_type_that_is_none_of_ours_is_named_and_its_body_is_not() {
         assert!(said.contains(named) && said.contains("text/event-stream"), "{said}");
         assert!(!said.contains("capabilities"), "{said}");
     }
+    // Both bodies have the word that is looked for.
+    assert!([INITIALIZED, DISCOVERED].iter().all(|body| body.contains("capabilities")));
 }
 
 #[tokio::test]
