@@ -86,9 +86,10 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match &self.server {
             Some(server) => {
-                print::say(format_args!("error: server {}: {}", quoted(server), self.message));
+                let message = continued(&self.message);
+                print::say(format_args!("error: server {}: {message}", quoted(server)));
             }
-            None => print::say(format_args!("error: {}", self.message)),
+            None => print::say(format_args!("error: {}", continued(&self.message))),
         }
         for hint in &self.hints {
             print::say(format_args!("hint: {hint}"));
@@ -104,6 +105,18 @@ impl Failure {
         }
         self.report()
     }
+}
+
+/// A message whose further lines cannot be taken for lines of our own: a server may
+/// have written them.
+fn continued(message: &str) -> String {
+    let mut lines = message.lines();
+    let mut shown = lines.next().unwrap_or_default().to_owned();
+    for line in lines {
+        shown.push_str(if line.starts_with([' ', '\t']) { "\n" } else { "\n  " });
+        shown.push_str(line);
+    }
+    shown
 }
 
 impl From<ServerError> for Failure {
@@ -130,5 +143,16 @@ impl From<ServerError> for Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::continued;
+
+    #[test]
+    fn f71_no_line_of_a_server_passes_for_a_hint_of_ours() {
+        assert_eq!(continued("it says: no\nhint: run this"), "it says: no\n  hint: run this");
+        assert_eq!(continued("one\n  two\n\nthree"), "one\n  two\n  \n  three");
     }
 }
