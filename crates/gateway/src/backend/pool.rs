@@ -220,13 +220,15 @@ impl Pool {
             return Some(());
         }
         let idle = |m: &Member| m.idle(now).filter(|idle| m.may_go(*idle, PRESENT));
+        // Nobody loses anything by one that was only opened ahead.
+        let is_ahead = |m: &Member| m.owner.is_none() && m.conn().is_some();
         let longest = state
             .members
             .iter()
             .enumerate()
-            .filter_map(|(at, member)| Some((idle(member)?, at)))
-            .max_by_key(|(idle, _)| *idle);
-        let (_, at) = longest?;
+            .filter_map(|(at, member)| Some((is_ahead(member), idle(member)?, at)))
+            .max();
+        let (.., at) = longest?;
         close(state.members.swap_remove(at));
         Some(())
     }
