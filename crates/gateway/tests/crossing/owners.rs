@@ -356,6 +356,23 @@ async fn bounded(apart: bool) {
 }
 
 #[tokio::test]
+async fn f20_what_was_only_opened_ahead_goes_before_a_session() {
+    let server = Remembering::default();
+    let gateway = gateway(&server, |options| options.max_processes = 5).await;
+    let url = listen(&gateway).await;
+    let first = call_and_leave(&url).await.unwrap();
+    call_and_leave(&url).await.unwrap();
+    // Longer than a client counts as there.
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    let client = over_http(&url, None, Revision::NEWEST, Hooks::default()).await;
+    assert_eq!(remember(&client, "a").await, "a");
+    until(|| gateway.connections() == 4).await;
+    call_and_leave(&url).await.unwrap();
+    call_and_leave(&url).await.unwrap();
+    assert_eq!(post(&url, Some(&first), &call_in_session()).await.0, 200);
+}
+
+#[tokio::test]
 async fn f20_a_session_that_keeps_a_process_ends_soon_when_its_client_is_away() {
     let server = Remembering::default();
     let idle = Duration::from_millis(100);
